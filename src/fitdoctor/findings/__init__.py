@@ -1,0 +1,1 @@
+"""What a finding is, what a rule is, and how findings are ranked."""

@@ -1,0 +1,63 @@
+"""One finding: a cause of slowness with its place, its evidence and its price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fitdoctor.intervals import Interval
+
+Safety = Literal["safe", "unsafe", "advice"]
+
+
+@dataclass(frozen=True)
+class Where:
+    """A place in the user's source."""
+
+    file: str
+    line: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The form of a place in the JSON report."""
+        return {"file": self.file, "line": self.line}
+
+
+@dataclass(frozen=True)
+class Cure:
+    """What to change, and whether the training stays the same when it is changed.
+
+    safe: same samples, same order, same arithmetic, same callback calls.
+    unsafe: may change numbers, order or callback granularity.
+    advice: cannot be an edit of the source.
+    """
+
+    safety: Safety
+    summary: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cause of slowness that was measured on this run."""
+
+    rule: str
+    name: str
+    where: Where | None
+    message: str
+    gain: Interval
+    cure: Cure
+    evidence: dict[str, float | int | str | bool | None] = field(default_factory=dict)
+    # Nanoseconds per step (a range) that the cure takes away from each part of the
+    # step; what the joint gain is computed from, never the product of the gains.
+    saves: dict[str, Interval] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The form of a finding in the JSON report."""
+        return {
+            "rule": self.rule,
+            "name": self.name,
+            "where": self.where.to_json() if self.where else None,
+            "message": self.message,
+            "evidence": self.evidence,
+            "gain": self.gain.to_json(),
+            "cure": {"safety": self.cure.safety, "summary": self.cure.summary},
+        }
