@@ -1,0 +1,96 @@
+"""The diagnosis as plain data: what every report is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fitdoctor.findings.finding import Finding, Where
+from fitdoctor.intervals import Interval
+
+Verdict = Literal[
+    "input-bound",
+    "host-bound",
+    "compile-bound",
+    "callback-bound",
+    "compute-bound",
+    "device-mismatch",
+    "start-up-bound",
+    "at-ceiling",
+    "not-judged",
+]
+Level = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True)
+class Health:
+    """Something the reader must know before trusting the numbers."""
+
+    level: Level
+    message: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """One share of a step; the parts of a breakdown sum to the step."""
+
+    part: str
+    ns_per_step: float
+    share: float
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Typical time of one step and its spread over the steady state."""
+
+    median_ns: float
+    p10_ns: float
+    p90_ns: float
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The step on one batch held in memory: what curing all input could reach."""
+
+    step_ns: float
+    gain: Interval
+
+
+@dataclass(frozen=True)
+class DiagnosedWorkload:
+    """One fit, one hand-written loop, or one group of repeated calls, judged."""
+
+    kind: str
+    where: Where | None
+    calls: int
+    steps: int
+    steady_steps: int
+    step: StepTime | None  # None when no steady state was reached
+    breakdown: tuple[Part, ...]
+    ceiling: Ceiling | None  # None when the frozen batch was not measured
+    verdict: Verdict
+    sentence: str  # the verdict in one plain sentence
+    findings: tuple[Finding, ...]
+    health: tuple[Health, ...]
+    joint_gain: Interval | None
+    total_ns: int  # wall time the workload took in the recording
+    not_measured: tuple[str, ...] = ()  # "loader alone: a one-shot generator ..."
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything a report shows about one recording."""
+
+    version: str
+    script: str
+    argv: tuple[str, ...]
+    machine: dict[str, Any]
+    keras: dict[str, Any]
+    recorder_ratio: float | None  # our own cost as a share of a step; None = not measured
+    workloads: tuple[DiagnosedWorkload, ...]
+    joint_gain: Interval | None
+    health: tuple[Health, ...] = field(default=())  # about the whole recording
+    ended: str = "finished"  # finished | examined | crashed | interrupted | killed | unknown
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    recording: str = ""
