@@ -1,0 +1,113 @@
+"""`python -m casebook [ids…]`: judge fitdoctor on the cases."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from casebook.case import Case, CaseError, load_all
+from casebook.diagnose import diagnose
+from casebook.gain import Gain, GainError
+from casebook.gain_cache import GainCache
+from casebook.judge import judge
+from casebook.measure import measure_gain
+from casebook.outcome import Outcome, count_right, to_json
+from casebook.table import show
+
+ROOT = Path(__file__).parent
+CACHE_FILE = ROOT / ".gains.json"
+ALL_RIGHT, SOME_WRONG, BAD_USE = 0, 1, 2
+
+# Two cases that end together must not overwrite each other's gain.
+_cache_lock = threading.Lock()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        cases = select(load_all(ROOT), options.ids)
+    except CaseError as error:
+        print(f"casebook · error: {error}", file=sys.stderr)
+        return BAD_USE
+    with ThreadPoolExecutor(max_workers=options.jobs) as pool:
+        outcomes = list(pool.map(lambda case: examine(case, options), cases))
+    show(outcomes, Console())
+    if options.json is not None:
+        options.json.write_text(json.dumps(to_json(outcomes), indent=1) + "\n", encoding="utf-8")
+    return ALL_RIGHT if count_right(outcomes) == len(outcomes) else SOME_WRONG
+
+
+def select(cases: dict[str, Case], ids: Sequence[str]) -> list[Case]:
+    """The cases named by `ids`, or all of them.
+
+    Raises:
+        CaseError: an id is not in the casebook.
+    """
+    unknown = [name for name in ids if name not in cases]
+    if unknown:
+        raise CaseError(f"unknown case {', '.join(unknown)}; valid are {', '.join(cases)}")
+    return [cases[name] for name in ids] if ids else list(cases.values())
+
+
+def examine(case: Case, options: argparse.Namespace) -> Outcome:
+    """Diagnose one case, measure its gain, and judge."""
+    _tell(f"{case.id}: diagnosing")
+    diagnosis = diagnose(case, keep=options.keep)
+    if options.no_gain or case.is_healthy:
+        return Outcome(case, judge(case, diagnosis, None), None, diagnosis.seconds)
+    try:
+        real = real_gain(case, fresh=options.fresh)
+    except GainError as error:
+        judgement = judge(case, diagnosis, None)
+        judgement = replace(judgement, reasons=(*judgement.reasons, f"gain: {error}"))
+        return Outcome(case, judgement, None, diagnosis.seconds)
+    return Outcome(case, judge(case, diagnosis, real), real, diagnosis.seconds)
+
+
+def real_gain(case: Case, *, fresh: bool) -> Gain:
+    """The cached gain of a case, or a new measurement."""
+    cache = GainCache(CACHE_FILE)
+    gain = None if fresh else cache.get(case)
+    if gain is None:
+        _tell(f"{case.id}: measuring the gain of fixed.py")
+        gain = measure_gain(case)
+        with _cache_lock:
+            cache.put(case, gain)
+    return gain
+
+
+def _tell(text: str) -> None:
+    print(f"casebook · {text}", file=sys.stderr, flush=True)
+
+
+def _jobs(text: str) -> int:
+    jobs = int(text)
+    if jobs < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, received {jobs}")
+    return jobs
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m casebook", description=__doc__)
+    parser.add_argument("ids", nargs="*", metavar="id", help="cases to judge (default: all)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all results to FILE")
+    parser.add_argument(
+        "--jobs", type=_jobs, default=1, help="cases at a time; more disturb timing"
+    )
+    parser.add_argument("--no-gain", action="store_true", help="neither measure nor judge the gain")
+    parser.add_argument("--fresh", action="store_true", help="measure gains again, cached or not")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep reports and output in DIR")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

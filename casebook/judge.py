@@ -1,0 +1,170 @@
+"""Right or wrong: compare fitdoctor's report on a case with what the case expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from casebook.case import Case
+from casebook.diagnose import Diagnosis
+from casebook.gain import Gain
+
+# CASEBOOK.md: a predicted gain may be off by 30 %, or by 0.3x where the real gain is below 2x.
+RELATIVE_TOLERANCE = 0.30
+SMALL_GAIN = 2.0
+SMALL_GAIN_TOLERANCE = 0.3
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """fitdoctor's gain of its first finding."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The outcome of one case: what was found, and every reason why it is wrong."""
+
+    found: tuple[str, ...]
+    predicted: Predicted | None
+    reasons: tuple[str, ...]
+
+    @property
+    def is_right(self) -> bool:
+        return not self.reasons
+
+
+def judge(case: Case, diagnosis: Diagnosis, real: Gain | None) -> Judgement:
+    """Judge one diagnosis. `real` is None where the gain was not measured: then it is not judged."""
+    if diagnosis.report is None:
+        return Judgement((), None, (diagnosis.error,))
+    workloads = diagnosis.report.get("workloads", [])
+    if not workloads:
+        return Judgement((), None, ("no workload was recorded",))
+    findings = dominant_findings(workloads)
+    found = tuple(finding["rule"] for finding in findings)
+    predicted = predicted_gain(findings[0]) if findings else None
+    if case.is_healthy:
+        reasons = tuple(_false_alarms(workloads))
+    else:
+        reasons = tuple(_errors(case, workloads, findings, predicted, real))
+    return Judgement(found, predicted, reasons)
+
+
+def dominant_findings(workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The findings of the workload with the largest predicted gain; empty if none has any."""
+    with_findings = [workload["findings"] for workload in workloads if workload["findings"]]
+    return max(with_findings, key=_largest_ratio, default=[])
+
+
+def predicted_gain(finding: dict[str, Any]) -> Predicted | None:
+    """The gain of a finding; None where fitdoctor makes no claim."""
+    gain = finding.get("gain")
+    if gain is None:
+        return None
+    return Predicted(gain["ratio"], gain["low"], gain["high"])
+
+
+def relative_error(predicted: float, real: float) -> float:
+    """How far the prediction is off, as a part of the real gain.
+
+    Example:
+        >>> relative_error(3.0, 4.0)
+        -0.25
+    """
+    return (predicted - real) / real
+
+
+def is_close(predicted: float, real: float) -> bool:
+    """Whether a predicted gain is near enough to the real one."""
+    if real < SMALL_GAIN:
+        return abs(predicted - real) <= SMALL_GAIN_TOLERANCE
+    return abs(relative_error(predicted, real)) <= RELATIVE_TOLERANCE
+
+
+def _largest_ratio(findings: list[dict[str, Any]]) -> float:
+    gains = [predicted_gain(finding) for finding in findings]
+    # A finding without a claim ranks behind every claim, whatever its size.
+    return max((gain.ratio for gain in gains if gain is not None), default=0.0)
+
+
+def _false_alarms(workloads: list[dict[str, Any]]) -> Iterator[str]:
+    for workload in workloads:
+        for finding in workload["findings"]:
+            yield f"false alarm: {finding['rule']}"
+    # No finding because nothing was examined is no verdict on the script's health.
+    if all(workload.get("verdict") == "not-judged" for workload in workloads):
+        yield "not judged"
+
+
+def _errors(
+    case: Case,
+    workloads: list[dict[str, Any]],
+    findings: list[dict[str, Any]],
+    predicted: Predicted | None,
+    real: Gain | None,
+) -> Iterator[str]:
+    if not findings:
+        verdicts = ", ".join(str(workload.get("verdict")) for workload in workloads)
+        yield f"expected {case.expect}, found nothing ({verdicts})"
+        return
+    yield from _wrong_rules(case, workloads, findings)
+    yield from _forbidden_advice(case, findings)
+    if findings[0]["rule"] != case.expect:
+        # The place and the gain of another cause say nothing about this one.
+        return
+    yield from _wrong_place(case, findings[0])
+    yield from _wrong_gain(predicted, real)
+
+
+def _wrong_rules(
+    case: Case, workloads: list[dict[str, Any]], findings: list[dict[str, Any]]
+) -> Iterator[str]:
+    first, *others = [finding["rule"] for finding in findings]
+    if first != case.expect:
+        yield f"expected {case.expect} first, found {first}"
+    everywhere = {finding["rule"] for workload in workloads for finding in workload["findings"]}
+    for rule in sorted(everywhere & set(case.forbid)):
+        yield f"{rule} is forbidden"
+    for rule in others:
+        if rule not in (case.expect, *case.allow, *case.forbid):
+            yield f"{rule} is not allowed"
+
+
+def _forbidden_advice(case: Case, findings: list[dict[str, Any]]) -> Iterator[str]:
+    for finding in findings:
+        summary = (finding.get("cure") or {}).get("summary", "")
+        for text in case.forbid_text:
+            if text in summary:
+                yield f"the cure of {finding['rule']} says {text!r}"
+
+
+def _wrong_place(case: Case, finding: dict[str, Any]) -> Iterator[str]:
+    if not case.where.contains:
+        return
+    where = finding.get("where")
+    if not where:
+        yield "the finding has no place"
+        return
+    name, number = Path(where["file"]).name, where["line"]
+    if name != case.where.file:
+        yield f"the finding points to {name}, not to {case.where.file}"
+        return
+    lines = (case.folder / name).read_text(encoding="utf-8").splitlines()
+    line = lines[number - 1].strip() if 1 <= number <= len(lines) else ""
+    if not any(text in line for text in case.where.contains):
+        yield f"the finding points to line {number} ({line!r})"
+
+
+def _wrong_gain(predicted: Predicted | None, real: Gain | None) -> Iterator[str]:
+    if real is None:
+        return
+    if predicted is None:
+        yield f"no gain predicted, real {real.ratio:.2f}x"
+    elif not is_close(predicted.ratio, real.ratio):
+        yield f"predicted {predicted.ratio:.2f}x, real {real.ratio:.2f}x"

@@ -1,0 +1,165 @@
+"""What runs inside the user's process: the recorder and the probes, wired together."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+from fitdoctor.probes.examiner import Examiner
+from fitdoctor.recorder.backends import (
+    graph_clock,
+    jax,
+    keras_trainer,
+    tensorflow_calls,
+    tensorflow_traces,
+)
+from fitdoctor.recorder.hooks import ImportHooks
+from fitdoctor.recorder.inputs import tf_data
+from fitdoctor.recorder.loops import LoopWatch
+from fitdoctor.recorder.session import Recorder
+from fitdoctor.recorder.writer import Writer
+
+DATA_LOADER_MODULE = "torch.utils.data.dataloader"
+OPTIMIZER_MODULE = "keras.src.optimizers.base_optimizer"
+
+
+def start(recording: str, options: dict[str, Any]) -> Recorder:
+    """Begin to watch; called before the script's first line by the injected sitecustomize."""
+    recorder = Recorder(Writer(recording))
+    traces = tensorflow_traces.TraceWatch(recorder)
+    loops = LoopWatch(recorder)
+    recorder.listener = Examiner(
+        recorder,
+        budget_s=float(options.get("budget_s", 60)),
+        go_on=bool(options.get("continue", False)),
+        probes=bool(options.get("probes", True)),
+        traces=traces,
+    )
+    hooks = ImportHooks(functools.partial(_on_error, recorder))
+    _watch_keras(recorder, hooks)
+    _watch_backends(recorder, hooks, traces, loops)
+    hooks.install()
+    # A forked worker is a copy of this process: it must not record, and must not probe.
+    os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())
+    atexit.register(_finish, recorder, hooks)
+    return recorder
+
+
+def _watch_keras(recorder: Recorder, hooks: ImportHooks) -> None:
+    for backend, (module_name, _, _) in keras_trainer.TRAINERS.items():
+        hooks.when_imported(module_name, functools.partial(_on_trainer, recorder, backend))
+    hooks.when_imported(
+        keras_trainer.CALLBACK_LIST,
+        functools.partial(keras_trainer.watch_callback_list, recorder),
+    )
+    hooks.when_imported(
+        keras_trainer.BASE_TRAINER, functools.partial(keras_trainer.watch_compile, recorder)
+    )
+    hooks.when_imported("keras", functools.partial(_on_keras, recorder))
+
+
+def _watch_backends(
+    recorder: Recorder,
+    hooks: ImportHooks,
+    traces: tensorflow_traces.TraceWatch,
+    loops: LoopWatch,
+) -> None:
+    clock = graph_clock.GraphClock(recorder)
+    hooks.when_imported(
+        graph_clock.ITERATOR_MODULE, functools.partial(_on_tf_iterators, recorder, clock, loops)
+    )
+    hooks.when_imported(tensorflow_traces.TRACING_MODULE, traces.watch)
+    hooks.when_imported(
+        tf_data.DATASET_MODULE, functools.partial(tf_data.watch_datasets, recorder)
+    )
+    hooks.when_imported(
+        tensorflow_calls.FUNCTION_MODULE,
+        functools.partial(tensorflow_calls.watch_function_calls, recorder, loops),
+    )
+    hooks.when_imported("jax", functools.partial(jax.watch_compiles, recorder))
+    hooks.when_imported(
+        DATA_LOADER_MODULE, functools.partial(_on_data_loader, recorder, loops)
+    )
+    hooks.when_imported(OPTIMIZER_MODULE, functools.partial(_on_optimizer, recorder, loops))
+
+
+def _on_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
+    recorder.backend = backend
+    keras_trainer.watch_trainer(recorder, backend, module)
+
+
+def _on_keras(recorder: Recorder, module: ModuleType) -> None:
+    backend = sys.modules.get({"torch": "torch", "jax": "jax"}.get(recorder.backend, "tensorflow"))
+    recorder.writer.write(
+        {
+            "k": "keras",
+            "version": str(getattr(module, "__version__", "unknown")),
+            "backend": recorder.backend,
+            "backend_version": str(getattr(backend, "__version__", "unknown")),
+        }
+    )
+
+
+def _on_tf_iterators(
+    recorder: Recorder, clock: graph_clock.GraphClock, loops: LoopWatch, module: ModuleType
+) -> None:
+    clock.watch(module)
+    recorder.patches.replace(
+        module.OwnedIterator, "__next__", lambda original: loops.timed_next(original, "tf.data")
+    )
+
+
+def _on_data_loader(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
+    def remember(original: Any) -> Any:
+        def _get_iterator(self: Any) -> Any:
+            iterator = original(self)
+            iterator._fitdoctor_loader = self
+            return iterator
+
+        return _get_iterator
+
+    recorder.patches.replace(module.DataLoader, "_get_iterator", remember)
+    recorder.patches.replace(
+        module._BaseDataLoaderIter,
+        "__next__",
+        lambda original: loops.timed_next(original, "DataLoader"),
+    )
+
+
+def _on_optimizer(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
+    """An eager update outside any Keras call marks a step of a loop that has no loader."""
+
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if recorder.calls or recorder.suspended or _is_tracing(recorder):
+                return original(self, *args, **kwargs)
+            if recorder.loops:
+                recorder.loops[-1].eager_updates += 1
+                return original(self, *args, **kwargs)
+            return loops.called("optimizer", lambda: original(self, *args, **kwargs))
+
+        return apply
+
+    recorder.patches.replace(module.BaseOptimizer, "apply", make)
+
+
+def _is_tracing(recorder: Recorder) -> bool:
+    if recorder.backend == "tensorflow":
+        return not sys.modules["tensorflow"].executing_eagerly()
+    return recorder.backend != "torch"  # JAX updates inside jit only
+
+
+def _on_error(recorder: Recorder, module: str, error: BaseException) -> None:
+    recorder.note("warning", f"{module} could not be watched: {type(error).__name__}: {error}")
+
+
+def _finish(recorder: Recorder, hooks: ImportHooks) -> None:
+    recorder.flush()
+    hooks.uninstall()
+    recorder.patches.undo()
+    recorder.writer.write({"k": "end", "t": recorder.clock()})

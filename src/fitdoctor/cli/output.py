@@ -1,0 +1,143 @@
+"""What the commands write: lines on stderr, results on stdout or in a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TextIO
+
+from fitdoctor.errors import OutputError, UsageError
+from fitdoctor.report.text import for_encoding, without_controls
+
+if TYPE_CHECKING:
+    from fitdoctor.findings.diagnosed import Diagnosis
+
+Color = Literal["auto", "always", "never"]
+COLORS = ("auto", "always", "never")
+FORMATS = (".json", ".txt")
+TEXT_FILE_WIDTH = 100
+
+
+def say(text: str, *, prefix: str = "fitdoctor · ") -> None:
+    """Write lines of ours to stderr: stdout belongs to the script."""
+    if sys.stderr is None:
+        return
+    lines = (without_controls(line) for line in text.split("\n"))
+    write(sys.stderr, prefix + "\n".join(lines) + "\n")
+
+
+def write(stream: TextIO, text: str) -> None:
+    """Write text in the characters that the stream can carry."""
+    stream.write(for_encoding(text, getattr(stream, "encoding", None)))
+    stream.flush()
+
+
+def use_color(choice: Color, stream: TextIO) -> bool:
+    """Whether to colour what goes to this stream.
+
+    An explicit choice wins, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal.
+    """
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width(stream: TextIO) -> int:
+    """Columns to use: those of the terminal, or what a pipe's reader most likely has."""
+    from fitdoctor.report.terminal import DEFAULT_WIDTH
+
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    try:
+        # A terminal that does not know its size says 0.
+        return os.get_terminal_size(stream.fileno()).columns or DEFAULT_WIDTH
+    except (OSError, ValueError):
+        return DEFAULT_WIDTH
+
+
+def show(diagnosis: Diagnosis, stream: TextIO, *, color: Color, verbose: bool) -> None:
+    """Write the screen to a stream."""
+    from fitdoctor.report.terminal import render
+
+    text = render(
+        diagnosis,
+        width=terminal_width(stream),
+        color=use_color(color, stream),
+        verbose=verbose,
+    )
+    write(stream, text)
+
+
+def check_format(path: Path) -> None:
+    """Refuse an extension that names no format.
+
+    Raises:
+        UsageError: The extension is not known.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(
+            f"the extension of the output file decides its format; received {path.name!r}",
+            expected=" or ".join(FORMATS),
+            advice=f"-o {path.with_suffix('.json').name}",
+        )
+
+
+def check_writable(path: Path, *, force: bool) -> None:
+    """Find out before a long run whether its result can be written.
+
+    Raises:
+        OutputError: The file exists already or cannot be written.
+    """
+    if path.exists() and not path.is_dir() and not force:
+        raise OutputError(
+            f"{path} exists already and is not overwritten",
+            expected="a file name that is not in use",
+            advice="another name, or --force",
+        )
+    existed = path.exists()
+    try:
+        with open(path, "ab"):
+            pass
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def write_file(path: Path, diagnosis: Diagnosis, *, as_json: bool) -> None:
+    """Write the report to a file, all of it or nothing.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
+    if as_json:
+        from fitdoctor.report.machine import to_text
+
+        text = to_text(diagnosis)
+    else:
+        from fitdoctor.report.terminal import render
+
+        text = render(diagnosis, width=TEXT_FILE_WIDTH, verbose=True)
+    # A reader that waits for the file must never see half of it.
+    target = path.resolve()
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"cannot write {path}: {error.strerror}",
+        expected="a file in an existing folder that you may write to",
+        advice="another place for the result",
+    )

@@ -1,0 +1,214 @@
+"""`fitdoctor run`: run a script as plain python would, and say why its training is slow."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fitdoctor.cli.output import (
+    COLORS,
+    Color,
+    check_format,
+    check_writable,
+    say,
+    show,
+    write_file,
+)
+
+if TYPE_CHECKING:
+    from fitdoctor.findings.diagnosed import Diagnosis
+    from fitdoctor.recorder.launch import Outcome
+
+NO_TRAINING = 2
+
+
+@dataclass(frozen=True)
+class Output:
+    """One file that the result goes to."""
+
+    path: Path
+    as_json: bool
+
+
+@dataclass(frozen=True)
+class Talk:
+    """How much to say, and in which colours."""
+
+    quiet: bool
+    verbose: bool
+    color: Color
+
+    def say(self, text: str) -> None:
+        """Write a line unless told to be quiet."""
+        if not self.quiet:
+            say(text)
+
+
+@click.command(
+    "run",
+    context_settings={"allow_interspersed_args": False},
+    short_help="Run a script and say why its training is slow.",
+)
+@click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result to a .json or .txt file.",
+)
+@click.option(
+    "--json",
+    "json_output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result as JSON.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True, max=86400),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="Training time to examine.",
+)
+@click.option(
+    "--continue",
+    "go_on",
+    is_flag=True,
+    help="Let the script go on to its end after the examination.",
+)
+@click.option("--no-probes", is_flag=True, help="Only record; no experiments with the model.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
+@click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True)
+@click.argument("script")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def command(
+    *,
+    script: str,
+    args: tuple[str, ...],
+    module: bool,
+    output: Path | None,
+    json_output: Path | None,
+    force: bool,
+    budget: float,
+    go_on: bool,
+    no_probes: bool,
+    **talk: Any,
+) -> None:
+    """Run SCRIPT with its own ARGS and say why its training is slow.
+
+    Everything after SCRIPT is the script's. Its stdout, stdin and exit code stay its own;
+    the result is shown on stderr.
+    """
+    from fitdoctor.cli.target import check_module, check_script
+
+    (check_module if module else check_script)(script)
+    outputs = _checked_outputs(output, json_output, force=force)
+    options = {"budget_s": budget, "continue": go_on, "probes": not no_probes}
+    _run(script, list(args), module, options=options, outputs=outputs, talk=Talk(**talk))
+
+
+def _checked_outputs(output: Path | None, json_output: Path | None, *, force: bool) -> list[Output]:
+    outputs = []
+    if output is not None:
+        check_format(output)
+        outputs.append(Output(output, output.suffix.lower() == ".json"))
+    if json_output is not None:
+        outputs.append(Output(json_output, True))
+    for each in outputs:
+        check_writable(each.path, force=force)
+    return outputs
+
+
+def _run(
+    script: str,
+    args: list[str],
+    module: bool,
+    *,
+    options: dict[str, Any],
+    outputs: list[Output],
+    talk: Talk,
+) -> None:
+    from fitdoctor.recorder import files
+    from fitdoctor.recorder.launch import command_line, end_like
+    from fitdoctor.recorder.sampler import machine_record
+
+    recording = files.create_recording(script)
+    header = files.header_record(script=script, argv=args, module=module, options=options)
+    files.append(recording, header)
+    files.append(recording, machine_record())
+    talk.say(f"recording {script} → {_short(recording)}")
+    outcome = _record(command_line(script, args, module=module), recording, options, talk)
+    failure = _report_safely(recording, outputs, talk)
+    if failure and (outcome.code == 0 or outcome.overstayed):
+        sys.exit(failure)
+    end_like(outcome)
+
+
+def _record(command: list[str], recording: Path, options: dict[str, Any], talk: Talk) -> Outcome:
+    from fitdoctor.cli.progress import Progress
+    from fitdoctor.recorder.files import append_exit
+    from fitdoctor.recorder.launch import OVERSTAY_GRACE_S, launch
+    from fitdoctor.recorder.sampler import Sampler
+
+    progress = Progress(recording)
+    samplers: list[Sampler] = []
+
+    def watch(pid: int) -> None:
+        samplers.append(Sampler(pid, recording))
+        samplers[0].start()
+        if not talk.quiet:
+            progress.start()
+
+    outcome = launch(command, recording=recording, options=options, on_start=watch)
+    for sampler in samplers:
+        sampler.stop()
+    progress.stop()
+    append_exit(recording, code=outcome.code, signal=outcome.signal, overstayed=outcome.overstayed)
+    if outcome.overstayed:
+        talk.say(
+            f"the script went on {OVERSTAY_GRACE_S:.0f} s after it was examined and asked "
+            "to end; it was terminated"
+        )
+    return outcome
+
+
+def _report_safely(recording: Path, outputs: list[Output], talk: Talk) -> int:
+    """Report, and return an exit code of ours: the script's own failure must not be lost."""
+    from fitdoctor.cli import show_error
+
+    try:
+        return _report(recording, outputs, talk)
+    except Exception as error:  # noqa: BLE001 - shown, and the script's end still counts
+        return show_error(error)
+
+
+def _report(recording: Path, outputs: list[Output], talk: Talk) -> int:
+    from fitdoctor.diagnosis import diagnose
+    from fitdoctor.recording.reader import read_recording
+
+    diagnosis: Diagnosis = diagnose(read_recording(recording))
+    for output in outputs:
+        write_file(output.path, diagnosis, as_json=output.as_json)
+    if not diagnosis.workloads:
+        from fitdoctor.cli import show_error
+        from fitdoctor.cli.report import no_training
+
+        show_error(no_training(diagnosis))
+        return NO_TRAINING
+    if not talk.quiet:
+        show(diagnosis, sys.stderr, color=talk.color, verbose=talk.verbose)
+    for output in outputs:
+        talk.say(f"wrote {output.path}")
+    return 0
+
+
+def _short(path: Path) -> str:
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

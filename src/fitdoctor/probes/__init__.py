@@ -1,0 +1,1 @@
+"""Controlled experiments on the captured training; stdlib only, state put back afterwards."""

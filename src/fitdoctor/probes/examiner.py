@@ -1,0 +1,274 @@
+"""Decides when a workload has been seen enough, examines it, and ends the script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from fitdoctor.probes.alternatives import call_alternatives
+from fitdoctor.probes.experiment import run_probe
+from fitdoctor.probes.fit_probes import FitExamination
+from fitdoctor.probes.loop_probes import LoopExamination
+from fitdoctor.recorder.backends.base import Backend, NotAvailable
+from fitdoctor.recorder.backends.jax import JaxBackend
+from fitdoctor.recorder.backends.tensorflow import TensorFlowBackend
+from fitdoctor.recorder.backends.torch import TorchBackend
+from fitdoctor.recorder.calls import Call
+from fitdoctor.recorder.loops import Loop
+from fitdoctor.recorder.session import Recorder
+from fitdoctor.recorder.workload import Workload
+
+if TYPE_CHECKING:
+    from fitdoctor.recorder.backends.tensorflow_traces import TraceWatch
+
+S = 1_000_000_000
+# A window is full when it is long enough to judge: many steps soon, few steps later.
+ENOUGH = ((8 * S, 150), (15 * S, 30))
+# At half the budget a window is full with whatever it has.
+FULL_AT_BUDGET_SHARE = 0.5
+# A call is worth examining at its end when it, or its line so far, took this long.
+WORTH_CALL_NS = 1 * S
+WORTH_LINE_NS = 2 * S
+# Repeated short calls are judged after this much time in them.
+GROUP_NS = 2 * S
+GROUP_CALLS = 8
+GROUP_STEPS_PER_CALL = 4
+# Repeated calls are recorded this long before the script is ended.
+GROUP_WINDOW_NS = 15 * S
+HEAVY_SHARE = 0.1
+
+
+def _is_enough(workload: Workload) -> bool:
+    """Only steps that no other process disturbed count towards a full window."""
+    return any(workload.clean_ns >= ns and workload.clean_steps >= n for ns, n in ENOUGH)
+
+
+class ExaminationOver(SystemExit):
+    """Ends the script after the examination: it unwinds, cleans up and exits with 0."""
+
+
+class Examiner:
+    """The recorder's listener; all its decisions are made between steps."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        *,
+        budget_s: float,
+        go_on: bool,
+        probes: bool,
+        traces: TraceWatch,
+    ) -> None:
+        """`go_on` lets the script continue after the examination."""
+        self._recorder = recorder
+        self._budget = int(budget_s * S)
+        self._go_on = go_on
+        self._probes = probes
+        self._traces = traces
+        self._backend_object: Backend | None = None
+        self._loop_examinations: dict[int, LoopExamination] = {}
+        self._announced = False
+
+    # -- what the recorder calls ---------------------------------------------------
+
+    def on_boundary(self, call: Call, arguments: tuple[Any, ...], result: Any) -> None:
+        """A step of a fit has ended; examine when its window is full."""
+        self._announce()
+        if call.kind != "fit" or len(self._recorder.calls) != 1:
+            return
+        workload = call.workload
+        if not workload.probed and self._window_is_full(call):
+            workload.probed = True
+            self._examine_fit(call, arguments, result, mid_fit=True)
+            self._end_or_go_on()
+        elif self._over_budget():
+            self._end_or_go_on()
+
+    def on_call_end(self, call: Call) -> None:
+        """A call has ended; examine short fits, and groups of repeated calls."""
+        self._announce()
+        workload = call.workload
+        if self._recorder.calls:
+            return  # inside another call: part of its callbacks
+        if not workload.probed and self._is_worth(call):
+            workload.probed = True
+            if self._is_group(workload):
+                self._examine_group(call)
+            elif call.kind == "fit" and call.steps:
+                self._examine_fit(call, (), None, mid_fit=False)
+        if self._over_budget() or self._group_window_is_full(workload):
+            self._end_or_go_on()
+
+    def on_loop_boundary(self, loop: Loop) -> None:
+        """An iteration of a hand-written loop has ended."""
+        self._announce()
+        examination = self._loop_examinations.get(loop.workload.number)
+        if examination is not None:
+            if examination.advance():
+                loop.bodies = None
+                self._end_or_go_on()
+            return
+        if loop.workload.probed or not self._loop_window_is_full(loop):
+            return
+        loop.workload.probed = True
+        if not self._probes:
+            self._end_or_go_on()
+            return
+        self._say(loop.workload)
+        loop.workload.flush_steps()
+        self._record_loop(loop)
+        examination = LoopExamination(
+            self._recorder, self._backend(), loop, go_on=self._go_on
+        )
+        examination.start()
+        if not self._go_on:
+            self._loop_examinations[loop.workload.number] = examination
+
+    # -- when ----------------------------------------------------------------------
+
+    def _elapsed(self) -> int:
+        first = self._recorder.first_step_ns
+        return 0 if first is None else self._recorder.clock() - first
+
+    def _over_budget(self) -> bool:
+        return self._elapsed() >= self._budget
+
+    def _window_is_full(self, call: Call) -> bool:
+        if call.first_step is None:
+            return False
+        workload = call.workload
+        if self._elapsed() >= FULL_AT_BUDGET_SHARE * self._budget:
+            return True
+        # Validation and epoch callbacks are part of the cost: see one round of them.
+        if call.epochs < 2 and call.arguments.get("validation_data") is not None:
+            return False
+        return _is_enough(workload)
+
+    def _loop_window_is_full(self, loop: Loop) -> bool:
+        first = loop.workload.first_ns
+        if first is None:
+            return False
+        elapsed = self._recorder.clock() - first
+        if elapsed >= FULL_AT_BUDGET_SHARE * self._budget and loop.iterations >= 3:
+            return True
+        return _is_enough(loop.workload)
+
+    def _is_worth(self, call: Call) -> bool:
+        workload = call.workload
+        if workload.total_ns >= WORTH_LINE_NS:
+            return workload.calls >= GROUP_CALLS or call.kind == "fit"
+        return call.kind == "fit" and self._recorder.clock() - call.begin >= WORTH_CALL_NS
+
+    def _is_group(self, workload: Workload) -> bool:
+        """Many calls of a few steps each from one line."""
+        return (
+            workload.calls >= GROUP_CALLS
+            and workload.steps <= GROUP_STEPS_PER_CALL * workload.calls
+        )
+
+    def _group_window_is_full(self, workload: Workload) -> bool:
+        if workload.first_ns is None or not workload.probed or workload.calls < GROUP_CALLS:
+            return False
+        now = self._recorder.clock()
+        if now - workload.first_ns < GROUP_WINDOW_NS:
+            return False
+        total = sum(w.total_ns for w in self._recorder.workloads.values())
+        return all(
+            w.probed or w.total_ns < HEAVY_SHARE * total
+            for w in self._recorder.workloads.values()
+        )
+
+    # -- what ----------------------------------------------------------------------
+
+    def _examine_fit(
+        self, call: Call, arguments: tuple[Any, ...], result: Any, *, mid_fit: bool
+    ) -> None:
+        if not self._probes:
+            return
+        self._say(call.workload)
+        backend = self._backend()
+        if self._go_on and mid_fit and (reason := backend.why_not_restorable()) is not None:
+            self._refuse(call.workload, reason)
+            return
+        elapsed = self._recorder.clock() - (call.first_step or call.begin)
+        FitExamination(
+            self._recorder,
+            backend,
+            call,
+            arguments=arguments,
+            result=result,
+            may_consume=mid_fit and not self._go_on,
+            period_ns=elapsed / call.steps if call.steps else None,
+        ).run()
+
+    def _examine_group(self, call: Call) -> None:
+        if not self._probes:
+            return
+        self._say(call.workload)
+        backend = self._backend()
+
+        def experiment() -> dict[str, Any]:
+            with self._recorder.suspend():
+                restore = backend.snapshot(call.model)
+                try:
+                    return call_alternatives(backend, call)
+                finally:
+                    restore()
+
+        run_probe(self._recorder, call.workload.number, "alternatives", experiment)
+
+    def _record_loop(self, loop: Loop) -> None:
+        data = {
+            "iterations": loop.iterations,
+            "eager_updates": loop.eager_updates,
+            "calls_function": loop.last_function_call is not None,
+            "marker": loop.marker,
+        }
+        run_probe(self._recorder, loop.workload.number, "loop", lambda: data)
+
+    def _refuse(self, workload: Workload, reason: str) -> None:
+        def refuse() -> dict[str, Any]:
+            raise NotAvailable(f"{reason}, and --continue was given")
+
+        run_probe(self._recorder, workload.number, "frozen_batch", refuse)
+        self._recorder.note("warning", f"no probes were run: {reason}", workload.number)
+
+    def _backend(self) -> Backend:
+        if self._backend_object is None:
+            makers: dict[str, Callable[[], Backend]] = {
+                "tensorflow": TensorFlowBackend,
+                "jax": JaxBackend,
+                "torch": TorchBackend,
+            }
+            self._backend_object = makers[self._recorder.backend]()
+        if isinstance(self._backend_object, TensorFlowBackend):
+            self._backend_object.stateful_random_step = self._traces.stateful_random_step
+        return self._backend_object
+
+    # -- words and the end ---------------------------------------------------------
+
+    def _announce(self) -> None:
+        if not self._announced and self._recorder.first_step_ns is not None:
+            self._announced = True
+            seconds = int(FULL_AT_BUDGET_SHARE * self._budget / S)
+            self._recorder.progress(
+                "recording", f"recording training for up to {seconds} s, then a few probes"
+            )
+
+    def _say(self, workload: Workload) -> None:
+        place = workload.place
+        where = f" at line {place.line}" if place else ""
+        seconds = self._elapsed() / S
+        self._recorder.progress(
+            "probing",
+            f"recorded {seconds:.0f} s; probing the {workload.kind}{where} "
+            "(frozen batch, loader alone, settings)",
+        )
+
+    def _end_or_go_on(self) -> None:
+        if self._go_on:
+            return
+        self._recorder.flush()
+        self._recorder.writer.write({"k": "examined", "t": self._recorder.clock()})
+        self._recorder.progress("done", "examined enough; ending the script here")
+        raise ExaminationOver(0)

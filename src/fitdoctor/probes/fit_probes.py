@@ -1,0 +1,135 @@
+"""The experiments on one captured fit, in order, with the state put back at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.probes import frozen, layers, loader, scaling, settings
+from fitdoctor.probes.experiment import Data, run_probe
+from fitdoctor.recorder.backends.base import Backend, NotAvailable
+from fitdoctor.recorder.backends.randomness import snapshot_python
+from fitdoctor.recorder.calls import Call
+from fitdoctor.recorder.inputs.describe import describe_input
+from fitdoctor.recorder.session import Recorder
+
+# The running iterator's threads fill their buffers after training pauses.
+SETTLE_S = 0.3
+# Steps longer than this are not bound by dispatch on any backend.
+SHORT_STEP_NS = 30_000_000
+# Layers are timed only where a step is long enough for eager calls to tell.
+LAYER_STEP_NS = 8_000_000
+TRIAL_EXECUTIONS = (10, 50)
+
+
+class FitExamination:
+    """All probes of one fit."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        backend: Backend,
+        call: Call,
+        *,
+        arguments: tuple[Any, ...] = (),
+        result: Any = None,
+        may_consume: bool,
+        period_ns: float | None,
+    ) -> None:
+        """`arguments` and `result` are the last step's, when a fit is still running."""
+        self._recorder = recorder
+        self._backend = backend
+        self._call = call
+        self._arguments = arguments
+        self._result = result
+        self._may_consume = may_consume
+        self._period_ns = period_ns
+        self._batch: Any = None
+
+    def run(self) -> None:
+        """Snapshot, probe, restore."""
+        with self._recorder.suspend():
+            restore = self._backend.snapshot(self._call.model)
+            restore_data = snapshot_python(self._call.arguments.get("x"))
+            try:
+                self._probe_all()
+            finally:
+                restore()
+                restore_data()
+
+    def _probe(self, name: str, experiment: Callable[[], Data]) -> Data | None:
+        return run_probe(self._recorder, self._call.workload.number, name, experiment)
+
+    def _probe_all(self) -> None:
+        time.sleep(SETTLE_S)
+        self._probe("input", self._input)
+        frozen_data = self._probe("frozen_batch", self._frozen)
+        step_ns = _median(frozen_data)
+        if step_ns is None or self._input_may_matter(step_ns):
+            self._probe("loader_alone", self._loader_alone)
+        if step_ns is None:
+            return
+        if self._call.model.run_eagerly and self._backend.name != "torch":
+            self._probe("graph_trial", lambda: self._trial(run_eagerly=False))
+        elif step_ns < SHORT_STEP_NS:
+            self._probe_short_step()
+        if step_ns >= LAYER_STEP_NS:
+            self._probe("layers", self._layers)
+
+    def _input_may_matter(self, step_ns: float) -> bool:
+        """Loading is probed unless the frozen step already explains the real one."""
+        return self._period_ns is None or self._period_ns > 1.03 * step_ns
+
+    def _probe_short_step(self) -> None:
+        self._probe(
+            "batch_scaling",
+            lambda: scaling.batch_scaling(
+                self._backend, self._call, self._batch, self._result
+            ),
+        )
+        if self._call.executions == 1:
+            for executions in TRIAL_EXECUTIONS:
+                self._probe(
+                    f"steps_per_execution_{executions}",
+                    lambda executions=executions: self._trial(steps_per_execution=executions),
+                )
+
+    def _input(self) -> Data:
+        adapter = getattr(self._call.epoch_iterator, "data_adapter", None)
+        if adapter is None:
+            raise NotAvailable("Keras's data adapter was not seen")
+        return describe_input(adapter)
+
+    def _frozen(self) -> Data:
+        if self._call.step_function is None:
+            raise NotAvailable("the training step was not seen")
+        self._batch = self._backend.frozen_batch(
+            self._call, self._arguments, may_consume=self._may_consume
+        )
+        return frozen.frozen_steps(
+            self._backend, self._call, self._call.step_function, self._batch, self._result
+        )
+
+    def _loader_alone(self) -> Data:
+        return loader.loader_alone(lambda: self._backend.fresh_loader(self._call))
+
+    def _trial(self, **changed: Any) -> Data:
+        return settings.trial(self._backend, self._call, self._batch, self._result, **changed)
+
+    def _layers(self) -> Data:
+        model = self._call.model
+        keras = sys.modules["keras"]
+        x, _, _ = keras.utils.unpack_x_y_sample_weight(self._batch)
+        if self._backend.name == "jax" and isinstance(self._result, tuple):
+            trainable, fixed = self._result[1][0], self._result[1][1]
+            return layers.layer_costs(
+                self._backend, model, lambda: model.stateless_call(trainable, fixed, x)[0]
+            )
+        return layers.layer_costs(self._backend, model, lambda: model(x, training=False))
+
+
+def _median(data: Data | None) -> float | None:
+    values = sorted(data["ns"]) if data else []
+    return float(values[len(values) // 2]) if values else None

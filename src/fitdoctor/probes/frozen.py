@@ -1,0 +1,41 @@
+"""Frozen batch: training steps on one batch in memory, which is the ceiling of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.windows import Windows, measure
+from fitdoctor.recorder.backends.base import Backend, Stepper
+from fitdoctor.recorder.calls import Call
+
+SECONDS = 1.5
+WARM_UP_STEPS = 3
+
+
+def time_steps(stepper: Stepper, executions: int, seconds: float) -> Windows:
+    """Nanoseconds per step; `executions` steps are done by one call of the stepper."""
+    for _ in range(WARM_UP_STEPS):
+        stepper.step()
+    stepper.synchronize()
+
+    def work() -> int:
+        stepper.step()
+        return executions
+
+    return measure(work, stepper.synchronize, seconds=seconds)
+
+
+def frozen_steps(
+    backend: Backend,
+    call: Call,
+    function: Callable[..., Any],
+    batch: Any,
+    result: Any,
+    seconds: float = SECONDS,
+) -> Data:
+    """The user's own compiled step on the frozen batch."""
+    stepper = backend.stepper(call, function, batch, result)
+    windows = time_steps(stepper, call.executions, seconds)
+    return {**windows.to_record(), "rows": backend.rows(batch)}

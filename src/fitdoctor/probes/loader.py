@@ -1,0 +1,96 @@
+"""Loader alone: how fast the user's data comes when nothing else is done with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.stacks import StackSampler
+from fitdoctor.probes.windows import MIN_WINDOWS, Windows, measure
+from fitdoctor.recorder.backends import batches
+
+SECONDS = 1.5
+SAMPLED_SECONDS = 1.2
+# A loader slower than this is timed batch by batch, and for longer.
+SLOW_BATCH_S = 0.3
+
+
+class EndlessLoader:
+    """Passes over the data again and again; each pass is a fresh reader."""
+
+    def __init__(self, fresh: Callable[[], Iterator[Any]]) -> None:
+        """Open nothing yet."""
+        self._fresh = fresh
+        self._iterator: Iterator[Any] | None = None
+        self.passes = 0
+
+    def next(self) -> Any:
+        """The next batch, from a new pass when this one is over."""
+        for _ in range(2):
+            if self._iterator is None:
+                self._iterator = self._fresh()
+                self.passes += 1
+            try:
+                return next(self._iterator)
+            except StopIteration:
+                self._iterator = None
+        raise StopIteration
+
+    def close(self) -> None:
+        """Stop workers that a pass may have started."""
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()
+        self._iterator = None
+
+
+def loader_alone(
+    fresh: Callable[[], Iterator[Any]],
+    *,
+    seconds: float = SECONDS,
+    sampled_seconds: float = SAMPLED_SECONDS,
+) -> Data:
+    """Batches per second without a model, CPU use, and the user's lines that ran meanwhile."""
+    loader = EndlessLoader(fresh)
+    try:
+        begin = time.perf_counter()
+        first = loader.next()
+        first_s = time.perf_counter() - begin
+        windows = _timed(loader, seconds)
+        with StackSampler() as sampler:
+            _timed(loader, sampled_seconds)
+    finally:
+        loader.close()
+    return {
+        **windows.to_record(),
+        "first_batch_ns": int(first_s * 1e9),
+        "passes": loader.passes,
+        "stacks": sampler.result(),
+        "shapes": batches.describe(first),
+        "bytes": _bytes(first),
+    }
+
+
+def _timed(loader: EndlessLoader, seconds: float) -> Windows:
+    def work() -> int:
+        loader.next()
+        return 1
+
+    begin = time.perf_counter()
+    loader.next()
+    if time.perf_counter() - begin > SLOW_BATCH_S:
+        seconds = max(seconds, MIN_WINDOWS * (time.perf_counter() - begin))
+    return measure(work, lambda: None, seconds=seconds)
+
+
+def _bytes(batch: Any) -> int | None:
+    """Bytes of one batch, where every leaf tells."""
+    total = 0
+    for leaf in batches.leaves(batch):
+        size = getattr(leaf, "nbytes", None)
+        if size is None:
+            return None
+        total += int(size)
+    return total

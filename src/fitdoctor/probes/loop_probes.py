@@ -1,0 +1,149 @@
+"""Experiments on a hand-written loop; it is ended afterwards, so they may change its training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fitdoctor.probes.experiment import Data, run_probe
+from fitdoctor.probes.loader import loader_alone
+from fitdoctor.probes.reference import reference_step
+from fitdoctor.probes.step_function import StepFinder
+from fitdoctor.probes.windows import measure
+from fitdoctor.recorder.backends.base import Backend, NotAvailable
+from fitdoctor.recorder.inputs import describe, tf_data
+from fitdoctor.recorder.loops import Loop
+from fitdoctor.recorder.session import Recorder
+
+FROZEN_NS = 2_000_000_000
+FROZEN_ITERATIONS = 8
+SECONDS = 0.8
+
+
+class LoopExamination:
+    """Runs over several iterations: the loop itself is what is measured.
+
+    First the loader alone; then the loop is given one batch again and again, which is
+    its ceiling; then its step function is found and tried compiled.
+    """
+
+    def __init__(self, recorder: Recorder, backend: Backend, loop: Loop, *, go_on: bool) -> None:
+        """`go_on`: the training must stay what it was, so only its loader may be probed."""
+        self._recorder = recorder
+        self._backend = backend
+        self._loop = loop
+        self._go_on = go_on
+        self._begin = 0
+        self._finder: StepFinder | None = None
+
+    def start(self) -> None:
+        """Probe the loader and freeze the batch."""
+        number = self._loop.workload.number
+        run_probe(self._recorder, number, "input", self._describe)
+        with self._recorder.suspend():
+            run_probe(self._recorder, number, "loader_alone", self._loader_alone)
+        if self._go_on:
+            self._refuse("frozen_batch")
+            return
+        if self._loop.last_element is not None:
+            self._loop.frozen = self._loop.last_element
+        self._loop.bodies = []
+        self._begin = self._recorder.clock()
+
+    def advance(self) -> bool:
+        """Called between iterations; True when the examination is over."""
+        if self._go_on:
+            return True
+        if self._finder is None:
+            return self._advance_frozen()
+        self._finder.end()
+        self._finish()
+        return True
+
+    def _advance_frozen(self) -> bool:
+        elapsed = self._recorder.clock() - self._begin
+        bodies = self._loop.bodies or []
+        if elapsed < FROZEN_NS or len(bodies) < FROZEN_ITERATIONS:
+            return False
+        if self._loop.frozen is not None:
+            self._record_frozen(bodies)
+        if self._loop.frame_code is None:
+            self._finish()
+            return True
+        self._finder = StepFinder(self._loop.frame_code, self._loop.last_element)
+        self._finder.begin()
+        return False
+
+    def _record_frozen(self, bodies: list[int]) -> None:
+        # The first bodies still wait for what the loader's threads had under way.
+        kept = bodies[2:]
+        size = max(1, len(kept) // 8)
+        means = [sum(kept[i : i + size]) / size for i in range(0, len(kept) - size + 1, size)]
+        data = {"ns": [round(m) for m in means], "units": len(kept), "clean": True}
+        run_probe(self._recorder, self._loop.workload.number, "frozen_batch", lambda: data)
+
+    def _finish(self) -> None:
+        number = self._loop.workload.number
+        with self._recorder.suspend():
+            run_probe(self._recorder, number, "repeat_call", self._repeat_call)
+            if self._loop.last_function_call is None:
+                run_probe(self._recorder, number, "compiled_step", self._compiled_step)
+        self._loop.frozen = None
+
+    def _refuse(self, name: str) -> None:
+        def refuse() -> Data:
+            raise NotAvailable("a hand-written loop cannot be put back, and --continue was given")
+
+        run_probe(self._recorder, self._loop.workload.number, name, refuse)
+
+    def _describe(self) -> Data:
+        loader = self._loop.loader
+        dataset = getattr(loader, "_dataset", None)
+        if self._loop.marker == "tf.data" and dataset is not None:
+            return {"kind": "tf.data", "stages": tf_data.stages(dataset)}
+        source = getattr(loader, "_fitdoctor_loader", None)
+        if source is not None:
+            return describe.describe_data_loader(source)
+        raise NotAvailable("the loop has no loader that could be seen")
+
+    def _loader_alone(self) -> Data:
+        loader = self._loop.loader
+        source = getattr(loader, "_fitdoctor_loader", None)
+        if self._loop.marker == "tf.data":
+            source = getattr(loader, "_dataset", None)
+        if source is None:
+            raise NotAvailable("the loop has no loader that could be read alone")
+        fresh: Callable[[], Iterator[Any]] = source.__iter__
+        return loader_alone(fresh)
+
+    def _repeat_call(self) -> Data:
+        """The compiled function again with the same arguments: its cost without a new trace."""
+        called = self._loop.last_function_call
+        if called is None:
+            raise NotAvailable("the loop's body calls no tf.function")
+        function, args, kwargs = called
+        return self._timed(lambda: function(*args, **kwargs))
+
+    def _compiled_step(self) -> Data:
+        finder = self._finder
+        if finder is None:
+            raise NotAvailable("the loop's body was not seen")
+        if finder.found is not None:
+            step = finder.found
+            compiled = self._backend.compiled(step.function)
+            data = self._timed(lambda: compiled(*step.arguments))
+            eager = self._timed(lambda: step.function(*step.arguments))
+            place = {"file": step.file, "line": step.line, "function": step.name}
+            return {**data, **place, "eager": eager, "stands_for": "step function"}
+        reference = reference_step(finder.body_locals, self._loop.last_element)
+        return {**self._timed(reference), "stands_for": "reference"}
+
+    def _timed(self, function: Callable[[], Any]) -> Data:
+        for _ in range(2):
+            self._backend.wait_for(function())
+
+        def work() -> int:
+            self._backend.wait_for(function())
+            return 1
+
+        return measure(work, lambda: None, seconds=SECONDS).to_record()

@@ -1,0 +1,26 @@
+"""Trials of compile settings on the frozen batch, each with a step of its own."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.frozen import time_steps
+from fitdoctor.recorder.backends.base import Backend
+from fitdoctor.recorder.calls import Call
+
+SECONDS = 1.0
+
+
+def trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any) -> Data:
+    """The step under other settings: steady time, and the time to make it."""
+    executions = int(settings.get("steps_per_execution", call.executions))
+    function = backend.step_function(call.model, **settings)
+    stepper = backend.stepper(call, function, batch, result)
+    begin = time.perf_counter_ns()
+    stepper.step()
+    stepper.synchronize()
+    first = time.perf_counter_ns() - begin
+    windows = time_steps(stepper, executions, SECONDS)
+    return {**windows.to_record(), "settings": settings, "first_ns": first}

@@ -1,0 +1,97 @@
+"""Which lines of the user's code run while data is loaded, and who holds the interpreter lock."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import Counter
+from types import FrameType
+from typing import Any
+
+from fitdoctor.recorder.callsite import is_user_file
+
+PERIOD_S = 0.01
+# A thread that wants the lock while another runs Python waits one switch interval (5 ms);
+# without contention it wakes within a fraction of a millisecond.
+_LOCK_HELD_S = 0.6
+
+
+class StackSampler:
+    """Samples all threads' stacks from a thread of its own, for the length of a probe."""
+
+    def __init__(self, period_s: float = PERIOD_S) -> None:
+        """Prepare; nothing runs until `start`."""
+        self._period = period_s
+        self._held = _LOCK_HELD_S * sys.getswitchinterval()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="fitdoctor-stacks")
+        self.samples = 0
+        self.with_user_code = 0
+        self.lock_held = 0
+        self.lines: Counter[tuple[str, int, str]] = Counter()
+        self.functions: Counter[tuple[str, int, str]] = Counter()
+        self.leaves: Counter[str] = Counter()
+
+    def __enter__(self) -> StackSampler:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        own = threading.get_ident()
+        while not self._stop.is_set():
+            asked = time.perf_counter()
+            time.sleep(self._period)
+            late = time.perf_counter() - asked - self._period
+            self.samples += 1
+            self.lock_held += late > self._held
+            self._look(sys._current_frames(), own)
+
+    def _look(self, frames: dict[int, FrameType], own: int) -> None:
+        seen = False
+        for thread, frame in frames.items():
+            if thread == own:
+                continue
+            place = innermost_user_line(frame)
+            if place is None:
+                continue
+            seen = True
+            file, line, function, first_line = place
+            self.lines[(file, line, function)] += 1
+            self.functions[(file, first_line, function)] += 1
+            self.leaves[frame.f_code.co_name] += 1
+        self.with_user_code += seen
+
+    def result(self) -> dict[str, Any]:
+        """The samples as shares and the hottest places."""
+        total = max(1, self.samples)
+        return {
+            "samples": self.samples,
+            "user_share": self.with_user_code / total,
+            "lock_share": self.lock_held / total,
+            "lines": _top(self.lines),
+            "functions": _top(self.functions),
+        }
+
+
+def innermost_user_line(frame: FrameType | None) -> tuple[str, int, str, int] | None:
+    """The user's line nearest to the top of the stack, but only above our own probe.
+
+    Below the probe lies the user's call of `fit`, which is not what runs now.
+    """
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if is_user_file(file):
+            return file, frame.f_lineno, frame.f_code.co_name, frame.f_code.co_firstlineno
+        if f"{__package__}." in str(frame.f_globals.get("__name__")):
+            return None
+        frame = frame.f_back
+    return None
+
+
+def _top(counter: Counter[tuple[str, int, str]]) -> list[list[Any]]:
+    return [[file, line, name, count] for (file, line, name), count in counter.most_common(5)]

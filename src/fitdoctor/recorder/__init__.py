@@ -1,0 +1,1 @@
+"""SCRIPT -> RECORDING. Everything but `launch`, `sampler` and `files` runs in the user's process."""

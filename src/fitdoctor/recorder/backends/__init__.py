@@ -1,0 +1,1 @@
+"""The seams of Keras and its backends; every private touch of them lives here or in `inputs`."""

@@ -1,0 +1,169 @@
+"""JAX: the state is an argument of the step, so probes run on a copy of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from fitdoctor.recorder.backends import batches
+from fitdoctor.recorder.backends.base import NotAvailable, Stepper
+from fitdoctor.recorder.backends.model_state import state_variables
+from fitdoctor.recorder.backends.randomness import snapshot_python
+from fitdoctor.recorder.backends.settings import changed_settings
+from fitdoctor.recorder.backends.tensorflow import first_generator_batch, refuse_one_shot
+from fitdoctor.recorder.inputs.fresh import enqueued_batches
+
+if TYPE_CHECKING:
+    from fitdoctor.recorder.calls import Call
+    from fitdoctor.recorder.session import Recorder
+
+COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
+_WORTH_RECORDING_S = 0.001  # eager JAX compiles hundreds of trivial ops
+
+
+class JaxBackend:
+    """Keras on JAX."""
+
+    name = "jax"
+
+    def __init__(self) -> None:
+        """Import nothing: the script has imported JAX by now."""
+        self.jax = sys.modules["jax"]
+
+    def snapshot(self, model: Any) -> Callable[[], None]:
+        """Copy what variables hold now; during a fit most hold nothing (Keras purges them)."""
+        values = [
+            (variable, variable._value, self._copy(variable._value))
+            for variable in state_variables(model)
+        ]
+        synced = getattr(model, "_jax_state_synced", None)
+        state = getattr(model, "_jax_state", None)
+        restore_python = snapshot_python()
+
+        def restore() -> None:
+            for variable, original, copied in values:
+                # A probe may have donated the buffer; the copy is bit for bit the same.
+                deleted = original is not None and original.is_deleted()
+                variable._value = copied if deleted else original
+            if synced is not None:
+                model._jax_state_synced = synced
+            if hasattr(model, "_jax_state"):
+                model._jax_state = state
+            restore_python()
+
+        return restore
+
+    def _copy(self, value: Any) -> Any:
+        return None if value is None else self.jax.numpy.copy(value)
+
+    def why_not_restorable(self) -> str | None:
+        """Steps are pure functions: there is nothing to undo."""
+        return None
+
+    def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
+        """The last batch that training saw."""
+        if call.last_batch is not None:
+            return call.last_batch
+        first = first_generator_batch(call)
+        return first if first is not None else next(self.fresh_loader(call))
+
+    def stepper(
+        self, call: Call, function: Callable[..., Any], batch: Any, result: Any
+    ) -> Stepper:
+        """The jitted step, fed with its own last state and the same batch."""
+        if isinstance(result, tuple) and len(result) == 2:
+            state = result[1]
+        else:
+            state = call.model._get_jax_state(
+                trainable_variables=True,
+                non_trainable_variables=True,
+                optimizer_variables=True,
+                metrics_variables=True,
+            )
+        # The step donates its state's buffers: the user's must not be among them.
+        return _StateStepper(self.jax, function, self.jax.tree.map(self._copy, state), batch)
+
+    def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
+        """A new step under other settings."""
+        return changed_settings(model, settings)
+
+    def fresh_loader(self, call: Call) -> Iterator[Any]:
+        """A new iterator of the adapter, as Keras itself would make one."""
+        refuse_one_shot(call)
+        iterator = call.epoch_iterator
+        if iterator is None:
+            raise NotAvailable("Keras's epoch iterator was not seen")
+        queued = enqueued_batches(iterator.data_adapter)
+        return queued if queued is not None else iter(iterator._get_iterator())
+
+    def cut(self, batch: Any, rows: int) -> Any:
+        """The first rows of every array."""
+        return batches.map_leaves(lambda leaf: leaf[:rows], batch)
+
+    def widen(self, batch: Any, times: int) -> Any:
+        """The batch several times over."""
+        numpy = self.jax.numpy
+        return batches.map_leaves(lambda leaf: numpy.concatenate([leaf] * times), batch)
+
+    def rows(self, batch: Any) -> int | None:
+        """The batch size."""
+        return batches.common_rows(batch)
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function under jit."""
+        compiled: Callable[..., Any] = self.jax.jit(function)
+        return compiled
+
+    def wait_for(self, value: Any) -> None:
+        """Dispatch is asynchronous: wait for the arrays themselves."""
+        self.jax.block_until_ready(value)
+
+
+class _StateStepper:
+    def __init__(self, jax: Any, function: Callable[..., Any], state: Any, batch: Any) -> None:
+        self._jax = jax
+        self._function = function
+        self._state = state
+        self._batch = batch
+
+    def step(self) -> None:
+        # An endless iterator, since one execution may take several batches.
+        _, self._state = self._function(self._state, _Endless(self._batch))
+
+    def synchronize(self) -> None:
+        self._jax.block_until_ready(self._state)
+
+
+class _Endless:
+    __slots__ = ("_batch",)
+
+    def __init__(self, batch: Any) -> None:
+        self._batch = batch
+
+    def __iter__(self) -> _Endless:
+        return self
+
+    def __next__(self) -> Any:
+        return self._batch
+
+
+def watch_compiles(recorder: Recorder, jax: Any) -> None:
+    """Record each XLA compilation through JAX's public monitoring events."""
+
+    def listener(event: str, duration: float, **detail: Any) -> None:
+        if event != COMPILE_EVENT or duration < _WORTH_RECORDING_S or recorder.suspended:
+            return
+        call = recorder.active_call()
+        nanoseconds = int(duration * 1e9)
+        shapes = batches.describe(call.last_batch) if call is not None else []
+        recorder.event(
+            "compile",
+            recorder.clock() - nanoseconds,
+            nanoseconds,
+            name=str(detail.get("fun_name", "")),
+            shapes=shapes,
+            model=id(call.model) if call is not None else 0,
+        )
+
+    jax.monitoring.register_event_duration_secs_listener(listener)

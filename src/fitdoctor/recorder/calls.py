@@ -1,0 +1,210 @@
+"""One running call of fit, evaluate, predict or *_on_batch, and its time ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.recorder.callbacks import TimedCallback
+from fitdoctor.recorder.session import Recorder
+from fitdoctor.recorder.workload import Workload
+
+STEP_FUNCTIONS = {
+    "fit": "train_function",
+    "evaluate": "test_function",
+    "predict": "predict_function",
+}
+PURPOSES = {"fit": "train", "evaluate": "test"}
+PAUSE_NS = 50_000_000  # an answer of the listener longer than this was an examination
+
+
+class Call:
+    """The ledger of one call; every time is in nanoseconds of the recorder's clock."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        workload: Workload,
+        kind: str,
+        model: Any,
+        arguments: dict[str, Any],
+        parent: Call | None,
+    ) -> None:
+        """Open the ledger at the moment of the call."""
+        self.recorder = recorder
+        self.workload = workload
+        self.kind = kind
+        self.model = model
+        self.arguments = arguments
+        self.parent = parent
+        self.number = workload.calls
+        self.is_validation = kind == "evaluate" and bool(
+            arguments.get("_use_cached_eval_dataset")
+        )
+        self.begin = recorder.clock()
+        self.first_step: int | None = None
+        self.steps = 0
+        self.epochs = 0
+        self.executions = 1  # steps per row of the ledger (steps_per_execution)
+        self.validation = 0
+        self.epoch_callbacks = 0
+        self.batch_callbacks = 0
+        self.step_total = 0
+        self.paused = 0  # spent in examinations, which are not the user's training
+        self.wait_total: int | None = None
+        # Accumulated since the last step; the patches add to them.
+        self.wait = 0
+        self.callbacks = 0
+        self.python_wait = False  # a Python iterator is in the loop, so wait is exact
+        self.wait_is_inside_step = False
+        self.epoch_iterator: Any = None
+        self.last_batch: Any = None
+        self.step_function: Callable[..., Any] | None = None
+        self._wrapped: Callable[..., Any] | None = None
+        self._timed: list[TimedCallback] = []
+        self._due = recorder.due_after(self.begin)
+        if not self.is_validation:
+            workload.calls += 1
+
+    # -- steps ---------------------------------------------------------------------
+
+    def watch_steps(self) -> None:
+        """Time the model's compiled step for as long as this call runs."""
+        name = STEP_FUNCTIONS.get(self.kind)
+        function = getattr(self.model, name, None) if name else None
+        if function is None or name is None:
+            return
+        self.step_function = function
+        self.executions = int(getattr(self.model, "steps_per_execution", 1) or 1)
+        self._wrapped = self._timed_step(function)
+        setattr(self.model, name, self._wrapped)
+        if not self.is_validation:
+            self.workload.open_block(self.number, 0, self.executions)
+
+    def unwatch_steps(self) -> None:
+        """Give the model its own step function back."""
+        name = STEP_FUNCTIONS.get(self.kind)
+        if name and self._wrapped is not None and getattr(self.model, name) is self._wrapped:
+            setattr(self.model, name, self.step_function)
+        self._wrapped = None
+
+    def _timed_step(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        clock = self.recorder.clock
+
+        def timed_step(*arguments: Any) -> Any:
+            begin = clock()
+            result = function(*arguments)
+            end = clock()
+            self._step_done(begin, end)
+            if end >= self._due:
+                self._pause(arguments, result, end)
+            return result
+
+        return timed_step
+
+    def _step_done(self, begin: int, end: int) -> None:
+        if self.first_step is None:
+            self.first_step = begin
+            if self.kind == "fit" and self.recorder.first_step_ns is None:
+                self.recorder.first_step_ns = begin
+        wait, self.wait = self.wait, 0
+        callbacks, self.callbacks = self.callbacks, 0
+        duration = end - begin - (wait if self.wait_is_inside_step else 0)
+        self.steps += self.executions
+        self.step_total += duration
+        self.batch_callbacks += callbacks
+        if self.python_wait:
+            self.wait_total = (self.wait_total or 0) + wait
+        if not self.is_validation:
+            self.workload.add_step(begin, duration, wait if self.python_wait else None, callbacks)
+
+    def _pause(self, arguments: tuple[Any, ...], result: Any, now: int) -> None:
+        self.flush()
+        self._due = self.recorder.due_after(now)
+        listener = self.recorder.listener
+        if listener is not None and not self.recorder.suspended:
+            asked = self.recorder.clock()
+            try:
+                listener.on_boundary(self, arguments, result)
+            finally:
+                self._resume(asked)
+
+    def _resume(self, asked: int) -> None:
+        answered = self.recorder.clock()
+        if answered - asked > PAUSE_NS:
+            self.paused += answered - asked
+            self.workload.mark_pause()
+            self.recorder.others_cores()  # forget what happened meanwhile
+        self._due = self.recorder.due_after(answered)
+
+    # -- epochs and the end --------------------------------------------------------
+
+    def watch_callbacks(self, callback_list: Any) -> None:
+        """Time the user's callbacks by name for as long as this call runs."""
+        callback_list.callbacks = [
+            self._watch_callback(callback) for callback in callback_list.callbacks
+        ]
+
+    def _watch_callback(self, callback: Any) -> Any:
+        if isinstance(callback, TimedCallback):
+            return callback
+        timed = TimedCallback(callback, self.workload, self.recorder.clock)
+        self._timed.append(timed)
+        return timed
+
+    def unwatch_callbacks(self, callback_list: Any) -> None:
+        """Put the user's own callback objects back into the list."""
+        callback_list.callbacks = [
+            callback.wrapped if isinstance(callback, TimedCallback) else callback
+            for callback in callback_list.callbacks
+        ]
+
+    def begin_epoch(self) -> None:
+        """A new epoch starts; its steps get a block of their own."""
+        self.flush()
+        self.epochs += 1
+        self.workload.open_block(self.number, self.epochs - 1, self.executions)
+
+    def flush(self) -> None:
+        """Write the ledger as it stands."""
+        if not self.is_validation:
+            wait = None
+            if self.workload.pending_steps and self.kind in PURPOSES:
+                wait = self.recorder.read_graph_wait(PURPOSES[self.kind])
+                if wait is not None:
+                    self.wait_total = (self.wait_total or 0) + wait
+            self.workload.flush_steps(wait, self.recorder.others_cores())
+        if self.kind == "fit" and self.steps:
+            self.workload.write_open_call(self.row(self.recorder.clock()))
+            self.workload.flush_callbacks()
+
+    def row(self, end: int) -> dict[str, int | None]:
+        """This call as one row of the recording."""
+        return {
+            "t": self.begin,
+            "dur": end - self.begin - self.paused,
+            "steps": self.steps,
+            "start_up": None if self.first_step is None else self.first_step - self.begin,
+            "validation": self.validation,
+            "epoch_callbacks": self.epoch_callbacks,
+            "batch_callbacks": self.batch_callbacks,
+            "step": self.step_total,
+            "wait": self.wait_total,
+            "epochs": self.epochs,
+        }
+
+    def close(self, end: int) -> None:
+        """The call has ended, in whatever way."""
+        self.unwatch_steps()
+        duration = end - self.begin - self.paused
+        if self.parent is not None:
+            self.parent.paused += self.paused
+            if self.is_validation:
+                self.parent.validation += duration
+                return
+        self.flush()
+        self.workload.total_ns += duration
+        self.workload.steps += self.steps or 1
+        if self.workload.first_ns is None:
+            self.workload.first_ns = self.begin
+        self.workload.add_call(self.row(end))

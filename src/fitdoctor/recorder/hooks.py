@@ -1,0 +1,95 @@
+"""Act on a module right after the user's script imports it.
+
+fitdoctor never imports Keras or a backend itself, so the script may still choose
+its backend, its flags and its devices before the first import.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+
+Action = Callable[[ModuleType], None]
+
+
+class ImportHooks(MetaPathFinder):
+    """A finder that finds nothing itself; it only watches chosen modules being executed."""
+
+    def __init__(self, on_error: Callable[[str, BaseException], None]) -> None:
+        """Report a failing action instead of breaking the user's import."""
+        self._actions: dict[str, list[Action]] = {}
+        self._on_error = on_error
+        self._looking: set[str] = set()
+
+    def install(self) -> None:
+        """Come first, so that no other finder hides a module from us."""
+        sys.meta_path.insert(0, self)
+
+    def uninstall(self) -> None:
+        """Stop watching."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def when_imported(self, name: str, action: Action) -> None:
+        """Run the action after `name` was executed, or now if it already was."""
+        self._actions.setdefault(name, []).append(action)
+        module = sys.modules.get(name)
+        if module is not None:
+            self._act(name, module)
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Let the other finders find the module, then watch its loader."""
+        if fullname not in self._actions or fullname in self._looking:
+            return None
+        self._looking.add(fullname)
+        try:
+            spec = self._find_elsewhere(fullname, path, target)
+        finally:
+            self._looking.discard(fullname)
+        if spec is not None and spec.loader is not None:
+            self._watch(fullname, spec)
+        return spec
+
+    def _find_elsewhere(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> importlib.machinery.ModuleSpec | None:
+        for finder in sys.meta_path:
+            if finder is self:
+                continue
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+    def _watch(self, fullname: str, spec: importlib.machinery.ModuleSpec) -> None:
+        loader = spec.loader
+        execute = getattr(loader, "exec_module", None)
+        if loader is None or execute is None:
+            return
+
+        def exec_module(module: ModuleType) -> None:
+            # An attribute of this one loader instance: its type, and all that others
+            # ask of it (get_source, get_data), stay what they were.
+            vars(loader).pop("exec_module", None)
+            execute(module)
+            self._act(fullname, module)
+
+        try:
+            loader.exec_module = exec_module  # type: ignore[method-assign]
+        except AttributeError as error:  # a loader with slots cannot be watched
+            self._on_error(fullname, error)
+
+    def _act(self, name: str, module: ModuleType) -> None:
+        for action in self._actions.get(name, ()):
+            try:
+                action(module)
+            except Exception as error:  # noqa: BLE001 - the user's import must go on
+                self._on_error(name, error)

@@ -1,0 +1,54 @@
+"""One line, and the facts a rule needs, about the data that a call or loop is fed with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fitdoctor.recorder.inputs import tf_data
+
+_KINDS = {
+    "ArrayDataAdapter": "arrays",
+    "TFDatasetAdapter": "tf.data",
+    "PyDatasetAdapter": "PyDataset",
+    "GeneratorDataAdapter": "generator",
+    "TorchDataLoaderAdapter": "DataLoader",
+    "GrainDatasetAdapter": "grain",
+}
+
+
+def describe_input(adapter: Any) -> dict[str, Any]:
+    """The kind of input behind a Keras data adapter, with what it was configured with."""
+    kind = _KINDS.get(type(adapter).__name__, type(adapter).__name__)
+    facts: dict[str, Any] = {"kind": kind}
+    if kind == "PyDataset":
+        dataset = adapter.py_dataset
+        code = getattr(type(dataset).__getitem__, "__code__", None)
+        facts.update(
+            workers=int(dataset.workers),
+            use_multiprocessing=bool(dataset.use_multiprocessing),
+            max_queue_size=int(dataset.max_queue_size),
+            name=type(dataset).__name__,
+            file=code.co_filename if code else None,
+            line=code.co_firstlineno if code else None,
+        )
+    elif kind == "tf.data":
+        dataset = getattr(adapter, "_dataset", None)
+        facts["stages"] = tf_data.stages(dataset) if dataset is not None else []
+    elif kind == "DataLoader":
+        facts.update(describe_data_loader(adapter._dataloader))
+    elif kind == "generator":
+        facts["one_shot"] = True
+    return facts
+
+
+def describe_data_loader(loader: Any) -> dict[str, Any]:
+    """What a torch DataLoader was configured with, and where its samples are made."""
+    dataset = loader.dataset
+    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
+    return {
+        "kind": "DataLoader",
+        "workers": int(loader.num_workers),
+        "name": type(dataset).__name__,
+        "file": code.co_filename if code else None,
+        "line": code.co_firstlineno if code else None,
+    }

@@ -1,0 +1,1 @@
+"""Ways to show a diagnosis: a screen for people, JSON for programs."""

@@ -1,0 +1,147 @@
+"""What would help: one row per finding, its reason and its cure below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from fitdoctor.findings.diagnosed import DiagnosedWorkload
+from fitdoctor.findings.finding import Finding
+from fitdoctor.intervals import Interval
+from fitdoctor.report.step_time import time_text
+from fitdoctor.report.text import clean, place, shorten_left
+from fitdoctor.units import gain
+
+MARKS = {"safe": "[*]", "unsafe": "[!]", "advice": ""}
+# Left of the table, and left of the lines under a row.
+INDENT = 4
+DETAIL_INDENT = 10
+# The longest name of a rule today has 24 letters.
+MAX_NAME = 25
+# Less than this of a path and a line number tells nothing.
+MIN_PLACE = 8
+_AFTER_TITLE = "step after"
+_GAIN_TITLE = "gain (90 %)"
+
+
+@dataclass(frozen=True)
+class _Row:
+    code: str
+    mark: str
+    name: str
+    place: str
+    after: str
+    gain: str
+
+
+def findings_table(
+    workload: DiagnosedWorkload, *, width: int, verbose: bool = False, cwd: str | None = None
+) -> Iterator[RenderableType]:
+    """The rows, widest gain first as the diagnosis ordered them, then their joint gain."""
+    rows = [_row(finding, workload, cwd) for finding in workload.findings]
+    joint = _joint_row(workload)
+    widths = _widths([*rows, joint] if joint else rows, width)
+    yield _title(widths)
+    for finding, row in zip(workload.findings, rows, strict=True):
+        yield _line(row, widths)
+        yield from _details(finding, verbose=verbose)
+    if joint:
+        yield _line(joint, widths)
+
+
+def _row(finding: Finding, workload: DiagnosedWorkload, cwd: str | None) -> _Row:
+    where = finding.where
+    return _Row(
+        code=clean(finding.rule),
+        mark=MARKS[finding.cure.safety],
+        name=clean(finding.name)[:MAX_NAME],
+        place=place(where.file, where.line, cwd=cwd) if where else "",
+        after=_after(workload, finding.gain),
+        gain=gain(finding.gain),
+    )
+
+
+def _joint_row(workload: DiagnosedWorkload) -> _Row | None:
+    count = len(workload.findings)
+    if count < 2 or workload.joint_gain is None:
+        return None
+    return _Row(
+        code="both" if count == 2 else f"all {count}",
+        mark="",
+        name="",
+        place="",
+        after=_after(workload, workload.joint_gain),
+        gain=gain(workload.joint_gain),
+    )
+
+
+def _after(workload: DiagnosedWorkload, ratio: Interval) -> str:
+    if workload.step is None or ratio.value <= 0:
+        return "?"
+    return time_text(workload.step.median_ns / ratio.value)
+
+
+def _widths(rows: list[_Row], width: int) -> dict[str, int]:
+    """As wide as the contents, with the place in what the others leave."""
+    titles = {"code": 5, "mark": 3, "name": 0, "place": 0}
+    titles |= {"after": cell_len(_AFTER_TITLE), "gain": cell_len(_GAIN_TITLE)}
+    widths = {
+        column: max(least, *(cell_len(getattr(row, column)) for row in rows))
+        for column, least in titles.items()
+    }
+    others = sum(size + 1 for column, size in widths.items() if column != "place")
+    widths["place"] = min(widths["place"], max(width - INDENT - others, MIN_PLACE))
+    return widths
+
+
+def _title(widths: dict[str, int]) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    left = sum(widths[column] + 1 for column in ("code", "mark", "name", "place")) + INDENT - 1
+    table.add_column(width=left)
+    table.add_column(width=widths["after"], justify="right")
+    table.add_column(width=widths["gain"], justify="right")
+    table.add_row(Text("  What would help", style="bold"), _AFTER_TITLE, _GAIN_TITLE)
+    return table
+
+
+def _line(row: _Row, widths: dict[str, int]) -> Padding:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for column in ("code", "mark", "name", "place"):
+        table.add_column(width=widths[column], no_wrap=True)
+    table.add_column(width=widths["after"], no_wrap=True, justify="right")
+    table.add_column(width=widths["gain"], no_wrap=True, justify="right")
+    table.add_row(
+        Text(row.code, style="bold"),
+        Text(row.mark, style="green" if row.mark == "[*]" else "yellow"),
+        Text(row.name, style="bold"),
+        Text(shorten_left(row.place, widths["place"]), style="cyan"),
+        Text(row.after),
+        Text(row.gain, style="green"),
+    )
+    return Padding(table, (0, 0, 0, INDENT))
+
+
+def _details(finding: Finding, *, verbose: bool) -> Iterator[RenderableType]:
+    for word, text in (("why", finding.message), ("cure", finding.cure.summary)):
+        if clean(text):
+            yield _detail(word, clean(text))
+    if verbose and finding.evidence:
+        known = ", ".join(
+            f"{clean(str(key))}={'not measured' if value is None else clean(str(value))}"
+            for key, value in finding.evidence.items()
+        )
+        yield _detail("seen", known)
+
+
+def _detail(word: str, text: str) -> Padding:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=4, no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    table.add_row(word, Text(text))
+    return Padding(table, (0, 0, 0, DETAIL_INDENT))

@@ -1,0 +1,104 @@
+"""Where the time of one step goes, as numbers and bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from fitdoctor.findings.diagnosed import DiagnosedWorkload, Part
+from fitdoctor.report.text import clean
+from fitdoctor.units import duration, gain, percent
+
+BAR_WIDTH = 24
+_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
+
+_PART_WORDS = {
+    "input_wait": "waiting for data",
+    "step": "training step",
+    "callbacks": "callbacks",
+    "validation": "validation",
+    "checkpoint": "checkpoint",
+    "compile": "tracing and compiling",
+    "epoch_gap": "between epochs",
+    "start_up": "start-up of each call",
+    "between_calls": "your code between calls",
+    "metrics": "metrics",
+    "unknown": "unknown",
+}
+_PART_STYLES = {"step": "green", "unknown": "dim"}
+
+
+def step_time(
+    workload: DiagnosedWorkload, label: str, *, verbose: bool = False
+) -> Iterator[RenderableType]:
+    """The typical step, its parts, and what it would take with all input cured."""
+    yield Padding(_typical(workload, label), (0, 0, 0, 2))
+    parts = [part for part in workload.breakdown if verbose or not _is_nothing(part)]
+    if parts:
+        yield Padding(_bars(parts), (0, 0, 0, 4))
+    if workload.ceiling is not None:
+        yield Padding(_ceiling(workload), (0, 0, 0, 2))
+
+
+def _typical(workload: DiagnosedWorkload, label: str) -> Text:
+    step = workload.step
+    if step is None:
+        return Text(f"The time of one step of {label} was not measured: no steady state.")
+    text = f"One step of {label} takes {time_text(step.median_ns)}"
+    return Text.assemble(
+        text, (f" (mostly {time_text(step.p10_ns)} to {time_text(step.p90_ns)})", "dim")
+    )
+
+
+def _ceiling(workload: DiagnosedWorkload) -> Text:
+    ceiling = workload.ceiling
+    if ceiling is None:
+        return Text("")
+    start = f"With data already in memory a step takes {time_text(ceiling.step_ns)}: "
+    if ceiling.gain.low <= 1.0:
+        return Text(f"{start}curing all input would change nothing measurable.")
+    return Text(f"{start}curing all input would give {gain(ceiling.gain)}.")
+
+
+def _is_nothing(part: Part) -> bool:
+    # Half a per cent is the smallest share that the percentages can show.
+    return part.share < 0.005
+
+
+def _bars(parts: list[Part]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for part in parts:
+        table.add_row(
+            Text(_PART_WORDS.get(part.part, clean(part.part))),
+            Text(time_text(part.ns_per_step)),
+            Text(percent(part.share)),
+            Text(bar(part.share), style=_PART_STYLES.get(part.part, "yellow")),
+        )
+    return table
+
+
+def bar(share: float, width: int = BAR_WIDTH) -> str:
+    """A bar of eighths of a character.
+
+    Example:
+        >>> bar(0.5, 4), bar(0.03, 4), bar(7.0, 4)
+        ('██', '', '████')
+    """
+    if not math.isfinite(share):
+        return ""
+    eighths = min(max(int(share * width * 8), 0), width * 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]
+
+
+def time_text(ns: float) -> str:
+    """A time, or the words for one that is not known."""
+    return duration(ns) if math.isfinite(ns) else "not measured"

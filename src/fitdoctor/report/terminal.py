@@ -1,0 +1,208 @@
+"""The one screen: the verdict, where a step's time goes, what would help, and how much.
+
+`render` returns text; who prints it, and where, is decided by the command line.
+"""
+
+from __future__ import annotations
+
+import io
+import signal
+from collections.abc import Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Health
+from fitdoctor.report.findings_table import findings_table
+from fitdoctor.report.step_time import step_time
+from fitdoctor.report.text import clean, place
+from fitdoctor.units import gain, percent
+
+DEFAULT_WIDTH = 80
+# Longer lines are hard to read, however wide the terminal is.
+MAX_WIDTH = 100
+
+_VERDICT_WORDS = {
+    "input-bound": "Training waits for its data.",
+    "host-bound": "Python around the training step takes the time, not the step itself.",
+    "compile-bound": "Tracing and compiling takes the time.",
+    "callback-bound": "Callbacks take the time.",
+    "compute-bound": "The computation of the model itself takes the time.",
+    "device-mismatch": "The training runs on the wrong device.",
+    "start-up-bound": "Starting each call takes the time, not the training in it.",
+    "at-ceiling": "The training runs as fast as this model and this machine allow.",
+    "not-judged": "There was not enough to judge.",
+}
+_HEALTH_WORDS = {
+    "info": ("note:", "cyan"),
+    "warning": ("warning:", "yellow"),
+    "error": ("problem:", "red"),
+}
+
+
+def render(
+    diagnosis: Diagnosis,
+    *,
+    width: int = DEFAULT_WIDTH,
+    color: bool = False,
+    verbose: bool = False,
+    cwd: str | None = None,
+) -> str:
+    """The screen as text.
+
+    Args:
+        diagnosis: What was found.
+        width: Columns of the terminal.
+        color: Whether to colour; the meaning never depends on it.
+        verbose: Also show the evidence of each finding and the machine.
+        cwd: The folder that places are shown relative to; the current one if not given.
+    """
+    console = Console(
+        file=io.StringIO(),
+        width=min(width, MAX_WIDTH),
+        color_system="standard" if color else None,
+        force_terminal=color,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ={},  # colour and width were decided by the caller
+    )
+    for item in _screen(diagnosis, width=console.width, verbose=verbose, cwd=cwd):
+        console.print(item)
+    output = console.file
+    text = output.getvalue() if isinstance(output, io.StringIO) else ""
+    return "\n".join(line.rstrip() for line in text.split("\n"))
+
+
+def _screen(
+    diagnosis: Diagnosis, *, width: int, verbose: bool, cwd: str | None
+) -> Iterator[RenderableType]:
+    ordered = sorted(diagnosis.workloads, key=lambda workload: -workload.total_ns)
+    shown = [w for index, w in enumerate(ordered) if index == 0 or w.findings]
+    others = [w for w in ordered if w not in shown]
+    yield _headline(diagnosis)
+    yield from _ending(diagnosis)
+    yield from _health(diagnosis.health)
+    for workload in shown:
+        yield ""
+        if len(ordered) > 1:
+            yield Padding(Text(label(workload, cwd), style="underline"), (0, 0, 0, 2))
+        yield from _workload(workload, width=width, verbose=verbose, cwd=cwd)
+    if others:
+        yield ""
+        yield Text("  Also seen", style="bold")
+        for workload in others:
+            yield Padding(_one_line(workload, cwd), (0, 0, 0, 4))
+    if len(shown) > 1 and diagnosis.joint_gain is not None:
+        yield from _whole_script(diagnosis)
+    if verbose:
+        yield from _machine(diagnosis)
+    yield ""
+    yield _next_commands(shown)
+
+
+def _headline(diagnosis: Diagnosis) -> Text:
+    parts = ["fitdoctor", clean(diagnosis.script)]
+    steps = sum(workload.steps for workload in diagnosis.workloads)
+    steady = sum(workload.steady_steps for workload in diagnosis.workloads)
+    parts.append(f"{steps} steps, {steady} in steady state")
+    ratio = diagnosis.recorder_ratio
+    parts.append(f"our own cost {'not measured' if ratio is None else percent(ratio)}")
+    return Text(" · ".join(parts), style="dim")
+
+
+def _ending(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    sentences = {
+        "examined": "The script was ended after the examination (--continue lets it go on).",
+        "crashed": f"Your script failed{_exit_words(diagnosis)}; what ran until then is reported.",
+        "interrupted": "The script was interrupted; what ran until then is reported.",
+        "killed": f"The script was killed{_signal_words(diagnosis)}; "
+        "what ran until then is reported.",
+    }
+    if diagnosis.ended in sentences:
+        yield Padding(Text(sentences[diagnosis.ended]), (0, 0, 0, 2))
+
+
+def _exit_words(diagnosis: Diagnosis) -> str:
+    return "" if diagnosis.exit_code is None else f" (exit code {diagnosis.exit_code})"
+
+
+def _signal_words(diagnosis: Diagnosis) -> str:
+    if diagnosis.exit_signal is None:
+        return ""
+    try:
+        name = signal.Signals(diagnosis.exit_signal).name
+    except ValueError:
+        name = f"signal {diagnosis.exit_signal}"
+    return f" ({name}, often: out of memory)" if name == "SIGKILL" else f" ({name})"
+
+
+def _health(health: tuple[Health, ...]) -> Iterator[RenderableType]:
+    for item in dict.fromkeys(health):
+        word, style = _HEALTH_WORDS[item.level]
+        text = Text.assemble((f"{word} ", style), clean(item.message))
+        yield Padding(text, (0, 0, 0, 2))
+
+
+def _workload(
+    workload: DiagnosedWorkload, *, width: int, verbose: bool, cwd: str | None
+) -> Iterator[RenderableType]:
+    sentence = clean(workload.sentence) or _VERDICT_WORDS[workload.verdict]
+    yield Padding(Text(sentence, style="bold"), (0, 0, 0, 2))
+    yield from _health(workload.health)
+    yield ""
+    yield from step_time(workload, label(workload, cwd), verbose=verbose)
+    if workload.findings:
+        yield ""
+        yield from findings_table(workload, width=width, verbose=verbose, cwd=cwd)
+    elif workload.verdict != "not-judged":
+        yield ""
+        yield Padding("No finding: nothing that was measured would make this faster.", (0, 0, 0, 2))
+    for reason in workload.not_measured:
+        yield Padding(Text(f"not measured: {clean(reason)}", style="dim"), (0, 0, 0, 2))
+
+
+def label(workload: DiagnosedWorkload, cwd: str | None) -> str:
+    """What and where, as in `fit (train.py:88)`."""
+    text = clean(workload.kind) or "training"
+    if workload.where is not None:
+        text += f" ({place(workload.where.file, workload.where.line, cwd=cwd)})"
+    return f"{text}, called {workload.calls} times" if workload.calls > 1 else text
+
+
+def _one_line(workload: DiagnosedWorkload, cwd: str | None) -> Text:
+    sentence = clean(workload.sentence) or _VERDICT_WORDS[workload.verdict]
+    return Text(f"{label(workload, cwd)}, {workload.steps} steps: {sentence}")
+
+
+def _whole_script(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    if diagnosis.joint_gain is not None:
+        yield ""
+        yield Text.assemble("  All of it together: ", (gain(diagnosis.joint_gain), "bold green"))
+
+
+def _machine(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    facts = {f"keras {key}": value for key, value in diagnosis.keras.items()} | diagnosis.machine
+    known = {key: value for key, value in facts.items() if value is not None}
+    words = ", ".join(f"{clean(str(key))} {clean(str(value))}" for key, value in known.items())
+    yield ""
+    yield Padding(Text(f"machine: {words}", style="dim"), (0, 0, 0, 2))
+    yield Padding(Text(f"recording: {clean(diagnosis.recording)}", style="dim"), (0, 0, 0, 2))
+
+
+def _next_commands(shown: list[DiagnosedWorkload]) -> RenderableType:
+    findings = [finding for workload in shown for finding in workload.findings]
+    marks = {finding.cure.safety for finding in findings}
+    legend = [
+        text
+        for safety, text in (
+            ("safe", "[*] keeps the training the same"),
+            ("unsafe", "[!] may change it"),
+        )
+        if safety in marks
+    ]
+    lines = [Text("  " + "   ".join(legend), style="dim")] if legend else []
+    why = f"why: fitdoctor rule {clean(findings[0].rule)} · " if findings else ""
+    return Group(*lines, Text(f"  {why}again: fitdoctor report"))
