@@ -14,7 +14,7 @@ def block(x, filters):
 
 
 def make_model():
-    inputs = keras.Input((24, 24, 3))
+    inputs = keras.Input((32, 32, 3))
     x = block(inputs, 16)
     x = block(x, 32)
     x = block(x, 64)
@@ -24,7 +24,7 @@ def make_model():
 
 keras.utils.set_random_seed(101)
 rng = np.random.default_rng(101)
-images = rng.random((2560, 24, 24, 3), dtype="float32")
+images = rng.random((2560, 32, 32, 3), dtype="float32")
 labels = rng.integers(0, 10, size=2560)
 
 model = make_model()

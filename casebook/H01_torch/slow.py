@@ -15,9 +15,9 @@ def block(x, filters):
 
 def make_model():
     inputs = keras.Input((32, 32, 3))
-    x = block(inputs, 24)
-    x = block(x, 48)
-    x = block(x, 96)
+    x = block(inputs, 28)
+    x = block(x, 56)
+    x = block(x, 112)
     x = layers.GlobalAveragePooling2D()(x)
     return keras.Model(inputs, layers.Dense(10)(x))
 

@@ -22,13 +22,13 @@ def main():
     model = keras.Sequential(
         [
             keras.Input((32, 32, 3)),
-            layers.Conv2D(20, 3, padding="same", activation="relu"),
-            layers.Conv2D(20, 3, padding="same", activation="relu"),
+            layers.Conv2D(24, 3, padding="same", activation="relu"),
+            layers.Conv2D(24, 3, padding="same", activation="relu"),
             layers.MaxPooling2D(),
-            layers.Conv2D(40, 3, padding="same", activation="relu"),
-            layers.Conv2D(40, 3, padding="same", activation="relu"),
+            layers.Conv2D(48, 3, padding="same", activation="relu"),
+            layers.Conv2D(48, 3, padding="same", activation="relu"),
             layers.MaxPooling2D(),
-            layers.Conv2D(80, 3, padding="same", activation="relu"),
+            layers.Conv2D(96, 3, padding="same", activation="relu"),
             layers.GlobalAveragePooling2D(),
             layers.Dense(10),
         ]

@@ -8,12 +8,12 @@ from keras import layers
 
 keras.utils.set_random_seed(1)
 rng = np.random.default_rng(1)
-patches = rng.normal(size=(640, 8, 8, 16)).astype("float32")
+patches = rng.normal(size=(640, 12, 12, 16)).astype("float32")
 labels = rng.integers(0, 10, size=640)
 
 model = keras.Sequential(
     [
-        keras.Input((8, 8, 16)),
+        keras.Input((12, 12, 16)),
         layers.Conv2D(256, 1, activation="relu"),
         layers.Conv2D(128, 3, padding="same", activation="relu", name="mixing"),
         layers.GlobalAveragePooling2D(),

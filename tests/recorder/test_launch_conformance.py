@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -331,7 +332,8 @@ def test_ctrl_c_in_a_terminal_reaches_the_script_once(tmp_path: Path) -> None:
             count += 1
         signal.signal(signal.SIGINT, on_signal)
         print("ready", flush=True)
-        signal.pause()
+        while count == 0:
+            time.sleep(0.01)
         time.sleep(0.3)  # long enough for a second one, if it were forwarded as well
         print("interrupts:", count, flush=True)
         """,
@@ -352,6 +354,7 @@ def test_ctrl_c_in_a_terminal_reaches_the_script_once(tmp_path: Path) -> None:
 def _read_until(terminal: int, wanted: bytes) -> bytes:
     seen = b""
     while wanted not in seen or not seen.endswith(b"\n"):
+        assert select.select([terminal], [], [], TIMEOUT_S)[0], seen
         try:
             seen += os.read(terminal, 1000)
         except OSError:  # the other side has closed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,7 @@ class Talk:
     default=60,
     show_default=True,
     metavar="SECONDS",
+    callback=lambda context, option, seconds: _number(seconds),
     help="Training time to examine.",
 )
 @click.option(
@@ -115,6 +117,13 @@ def command(
     _run(script, list(args), module, options=options, outputs=outputs, talk=Talk(**talk))
 
 
+def _number(seconds: float) -> float:
+    # A comparison with NaN is never true, so no range refuses it.
+    if math.isnan(seconds):
+        raise click.BadParameter("nan is not a number of seconds", param_hint="'--budget'")
+    return seconds
+
+
 def _checked_outputs(output: Path | None, json_output: Path | None, *, force: bool) -> list[Output]:
     outputs = []
     if output is not None:
@@ -142,8 +151,7 @@ def _run(
 
     recording = files.create_recording(script)
     header = files.header_record(script=script, argv=args, module=module, options=options)
-    files.append(recording, header)
-    files.append(recording, machine_record())
+    files.begin(recording, header, machine_record())
     talk.say(f"recording {script} → {_short(recording)}")
     outcome = _record(command_line(script, args, module=module), recording, options, talk)
     failure = _report_safely(recording, outputs, talk)
@@ -154,7 +162,6 @@ def _run(
 
 def _record(command: list[str], recording: Path, options: dict[str, Any], talk: Talk) -> Outcome:
     from fitdoctor.cli.progress import Progress
-    from fitdoctor.recorder.files import append_exit
     from fitdoctor.recorder.launch import OVERSTAY_GRACE_S, launch
     from fitdoctor.recorder.sampler import Sampler
 
@@ -171,13 +178,24 @@ def _record(command: list[str], recording: Path, options: dict[str, Any], talk: 
     for sampler in samplers:
         sampler.stop()
     progress.stop()
-    append_exit(recording, code=outcome.code, signal=outcome.signal, overstayed=outcome.overstayed)
+    _finish_recording(recording, outcome)
     if outcome.overstayed:
         talk.say(
             f"the script went on {OVERSTAY_GRACE_S:.0f} s after it was examined and asked "
             "to end; it was terminated"
         )
     return outcome
+
+
+def _finish_recording(recording: Path, outcome: Outcome) -> None:
+    from fitdoctor.recorder.files import append_exit
+
+    try:
+        append_exit(
+            recording, code=outcome.code, signal=outcome.signal, overstayed=outcome.overstayed
+        )
+    except OSError as error:  # the disk is full, or the script deleted the folder
+        say(f"the recording could not be finished: {error.strerror}")
 
 
 def _report_safely(recording: Path, outputs: list[Output], talk: Talk) -> int:

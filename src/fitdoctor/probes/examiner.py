@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from fitdoctor.probes import own_cost
 from fitdoctor.probes.alternatives import call_alternatives
 from fitdoctor.probes.experiment import run_probe
 from fitdoctor.probes.fit_probes import FitExamination
@@ -68,6 +69,7 @@ class Examiner:
         self._backend_object: Backend | None = None
         self._loop_examinations: dict[int, LoopExamination] = {}
         self._announced = False
+        self._measured_own_cost = False
 
     # -- what the recorder calls ---------------------------------------------------
 
@@ -256,6 +258,10 @@ class Examiner:
             )
 
     def _say(self, workload: Workload) -> None:
+        if not self._measured_own_cost:
+            self._measured_own_cost = True
+            cost = own_cost.nanoseconds_per_step()
+            self._recorder.writer.write({"k": "overhead", "ns_per_step": cost})
         place = workload.place
         where = f" at line {place.line}" if place else ""
         seconds = self._elapsed() / S

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable
@@ -65,6 +66,8 @@ class FitExamination:
     def _probe_all(self) -> None:
         time.sleep(SETTLE_S)
         self._probe("input", self._input)
+        if self._is_one_shot():
+            self._probe("source", self._source)
         frozen_data = self._probe("frozen_batch", self._frozen)
         step_ns = _median(frozen_data)
         if step_ns is None or self._input_may_matter(step_ns):
@@ -72,7 +75,7 @@ class FitExamination:
         if step_ns is None:
             return
         if self._call.model.run_eagerly and self._backend.name != "torch":
-            self._probe("graph_trial", lambda: self._trial(run_eagerly=False))
+            self._probe("graph_trial", lambda: self._trial(self._batch, run_eagerly=False))
         elif step_ns < SHORT_STEP_NS:
             self._probe_short_step()
         if step_ns >= LAYER_STEP_NS:
@@ -89,18 +92,24 @@ class FitExamination:
                 self._backend, self._call, self._batch, self._result
             ),
         )
-        if self._call.executions == 1:
-            for executions in TRIAL_EXECUTIONS:
-                self._probe(
-                    f"steps_per_execution_{executions}",
-                    lambda executions=executions: self._trial(steps_per_execution=executions),
-                )
+        if self._call.executions != 1:
+            return
+        # On the user's own data where it can be read again: the loader has to keep up too.
+        batch = self._batch if self._is_one_shot() else None
+        for executions in (1, *TRIAL_EXECUTIONS):
+            self._probe(
+                f"steps_per_execution_{executions}",
+                functools.partial(self._trial, batch, steps_per_execution=executions),
+            )
+
+    def _is_one_shot(self) -> bool:
+        return self._call.source is not None
 
     def _input(self) -> Data:
         adapter = getattr(self._call.epoch_iterator, "data_adapter", None)
         if adapter is None:
             raise NotAvailable("Keras's data adapter was not seen")
-        return describe_input(adapter)
+        return describe_input(adapter, self._call.arguments.get("x"))
 
     def _frozen(self) -> Data:
         if self._call.step_function is None:
@@ -115,8 +124,15 @@ class FitExamination:
     def _loader_alone(self) -> Data:
         return loader.loader_alone(lambda: self._backend.fresh_loader(self._call))
 
-    def _trial(self, **changed: Any) -> Data:
-        return settings.trial(self._backend, self._call, self._batch, self._result, **changed)
+    def _trial(self, batch: Any, **changed: Any) -> Data:
+        return settings.trial(self._backend, self._call, batch, self._result, **changed)
+
+    def _source(self) -> Data:
+        """What a generator cost in place, since it may not be read by a probe."""
+        source = self._call.source
+        if source is None or not source.count:
+            raise NotAvailable("the data is no generator")
+        return {"count": source.count, "wall_ns": source.wall_ns, "cpu_ns": source.cpu_ns}
 
     def _layers(self) -> Data:
         model = self._call.model

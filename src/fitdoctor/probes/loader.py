@@ -10,40 +10,12 @@ from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.stacks import StackSampler
 from fitdoctor.probes.windows import MIN_WINDOWS, Windows, measure
 from fitdoctor.recorder.backends import batches
+from fitdoctor.recorder.inputs.fresh import EndlessLoader
 
 SECONDS = 1.5
 SAMPLED_SECONDS = 1.2
 # A loader slower than this is timed batch by batch, and for longer.
 SLOW_BATCH_S = 0.3
-
-
-class EndlessLoader:
-    """Passes over the data again and again; each pass is a fresh reader."""
-
-    def __init__(self, fresh: Callable[[], Iterator[Any]]) -> None:
-        """Open nothing yet."""
-        self._fresh = fresh
-        self._iterator: Iterator[Any] | None = None
-        self.passes = 0
-
-    def next(self) -> Any:
-        """The next batch, from a new pass when this one is over."""
-        for _ in range(2):
-            if self._iterator is None:
-                self._iterator = self._fresh()
-                self.passes += 1
-            try:
-                return next(self._iterator)
-            except StopIteration:
-                self._iterator = None
-        raise StopIteration
-
-    def close(self) -> None:
-        """Stop workers that a pass may have started."""
-        close = getattr(self._iterator, "close", None)
-        if close is not None:
-            close()
-        self._iterator = None
 
 
 def loader_alone(
@@ -56,7 +28,7 @@ def loader_alone(
     loader = EndlessLoader(fresh)
     try:
         begin = time.perf_counter()
-        first = loader.next()
+        first = next(loader)
         first_s = time.perf_counter() - begin
         windows = _timed(loader, seconds)
         with StackSampler() as sampler:
@@ -75,11 +47,11 @@ def loader_alone(
 
 def _timed(loader: EndlessLoader, seconds: float) -> Windows:
     def work() -> int:
-        loader.next()
+        next(loader)
         return 1
 
     begin = time.perf_counter()
-    loader.next()
+    next(loader)
     if time.perf_counter() - begin > SLOW_BATCH_S:
         seconds = max(seconds, MIN_WINDOWS * (time.perf_counter() - begin))
     return measure(work, lambda: None, seconds=seconds)

@@ -14,10 +14,16 @@ SECONDS = 1.0
 
 
 def trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any) -> Data:
-    """The step under other settings: steady time, and the time to make it."""
+    """The step under other settings: steady time, and the time to make it.
+
+    On the frozen batch if there is one, else (`batch` is None) on the user's own data.
+    """
     executions = int(settings.get("steps_per_execution", call.executions))
     function = backend.step_function(call.model, **settings)
-    stepper = backend.stepper(call, function, batch, result)
+    if batch is None:
+        stepper = backend.live_stepper(call, function, result)
+    else:
+        stepper = backend.stepper(call, function, batch, result)
     begin = time.perf_counter_ns()
     stepper.step()
     stepper.synchronize()

@@ -12,6 +12,22 @@ from fitdoctor.recorder.cpu import CpuUse, CpuWatch
 WINDOW_S = 0.12
 MIN_WINDOWS = 4
 MAX_REPEATS = 3  # a probe may take this many times its planned length on a busy machine
+PATIENCE_S = 8.0  # and all probes together this much longer than planned
+
+
+class Patience:
+    """Extra seconds that may still be spent on repeating disturbed windows."""
+
+    def __init__(self, seconds: float) -> None:
+        """Start with all of them."""
+        self.seconds = seconds
+
+    def spend(self, seconds: float) -> None:
+        """Take seconds off; none are left when it reaches zero."""
+        self.seconds = max(0.0, self.seconds - max(0.0, seconds))
+
+
+patience = Patience(PATIENCE_S)
 
 
 @dataclass
@@ -57,6 +73,7 @@ def measure(
     """
     begin = time.perf_counter()
     clean, disturbed = Windows(), Windows()
+    longest = min(MAX_REPEATS * seconds, seconds + patience.seconds)
     while True:
         ns, units, use = _window(work, synchronize, window_s)
         target = clean if use.is_clean else disturbed
@@ -66,8 +83,9 @@ def measure(
         elapsed = time.perf_counter() - begin
         if elapsed >= seconds and len(clean.ns) >= MIN_WINDOWS:
             break
-        if elapsed >= MAX_REPEATS * seconds and len(clean.ns) + len(disturbed.ns) >= 2:
+        if elapsed >= longest and len(clean.ns) + len(disturbed.ns) >= 2:
             break
+    patience.spend(time.perf_counter() - begin - seconds)
     chosen = clean if len(clean.ns) >= 2 else disturbed
     chosen.dirty = len(disturbed.ns)
     return chosen

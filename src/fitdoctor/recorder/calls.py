@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.recorder.callbacks import TimedCallback
+from fitdoctor.recorder.inputs.generators import TimedSource
 from fitdoctor.recorder.session import Recorder
-from fitdoctor.recorder.workload import Workload
+from fitdoctor.recorder.workload import FLUSH_STEPS, Workload
 
 STEP_FUNCTIONS = {
     "fit": "train_function",
@@ -59,6 +60,7 @@ class Call:
         self.wait_is_inside_step = False
         self.epoch_iterator: Any = None
         self.last_batch: Any = None
+        self.source: TimedSource | None = None  # a generator's own time, measured in place
         self.step_function: Callable[..., Any] | None = None
         self._wrapped: Callable[..., Any] | None = None
         self._timed: list[TimedCallback] = []
@@ -96,7 +98,7 @@ class Call:
             result = function(*arguments)
             end = clock()
             self._step_done(begin, end)
-            if end >= self._due:
+            if end >= self._due or self.workload.pending_steps >= FLUSH_STEPS:
                 self._pause(arguments, result, end)
             return result
 
@@ -201,6 +203,7 @@ class Call:
             self.parent.paused += self.paused
             if self.is_validation:
                 self.parent.validation += duration
+                self.recorder.event("validation", self.begin, duration, steps=self.steps)
                 return
         self.flush()
         self.workload.total_ns += duration

@@ -38,13 +38,30 @@ def create_recording(script: str, *, now: datetime | None = None) -> Path:
         _make_folder(folder)
         path = _create_unique(folder, f"{stamp}_{_stem(script)}")
     except OSError as error:
-        raise OutputError(
-            f"cannot write a recording to {folder}: {error.strerror}",
-            expected="a working directory in which fitdoctor may create .fitdoctor/",
-            advice="change to a folder you may write to, and give the script's full path",
-        ) from error
+        raise _not_recordable(folder, error) from error
     prune(folder)
     return path
+
+
+def begin(path: Path, *records: dict[str, Any]) -> None:
+    """Write the first lines of a recording.
+
+    Raises:
+        OutputError: The disk does not take them.
+    """
+    try:
+        for record in records:
+            append(path, record)
+    except OSError as error:
+        raise _not_recordable(path.parent, error) from error
+
+
+def _not_recordable(folder: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"cannot write a recording to {folder}: {error.strerror}",
+        expected="a working directory in which fitdoctor may create .fitdoctor/",
+        advice="change to a folder you may write to, and give the script's full path",
+    )
 
 
 def _make_folder(folder: Path) -> None:

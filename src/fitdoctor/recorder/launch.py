@@ -180,10 +180,12 @@ class _OverstayWatch(threading.Thread):
             self._process.kill()
 
     def _sees_examined(self) -> bool:
+        try:
+            lines = self._tail.lines()
+        except OSError:  # the script deleted its recording: nothing will be seen any more
+            return False
         # The cheap test first: a recording has thousands of lines of other kinds.
-        return any(
-            b'"examined"' in line and _kind(line) == "examined" for line in self._tail.lines()
-        )
+        return any(b'"examined"' in line and _kind(line) == "examined" for line in lines)
 
 
 def _kind(line: bytes) -> str | None:

@@ -35,9 +35,17 @@ class Loop:
         self.bodies: list[int] | None = None  # durations while frozen, not part of training
         self.eager_updates = 0  # optimizer updates that ran outside any compiled function
         self.last_function_call: tuple[Any, tuple[Any, ...], dict[str, Any]] | None = None
-        self._wait = 0
+        self._wait: int | None = 0
+        self._function_ns: int | None = None  # of the call that marks a step, if one does
+        self._epoch = 0
         self._due = recorder.due_after(recorder.clock())
         workload.open_block(0, 0, 1)
+
+    def new_pass(self) -> None:
+        """The loop started to iterate its loader anew: what lay between is no step."""
+        self._epoch += 1
+        self.workload.flush_steps(others_cores=self.recorder.others_cores())
+        self.workload.open_block(0, self._epoch, 1)
 
     def body_ended(self, now: int, wait: int | None) -> None:
         """The loop asks for its next element: one step is done."""
@@ -57,7 +65,8 @@ class Loop:
             self.workload.first_ns = begin
         if self.recorder.first_step_ns is None:
             self.recorder.first_step_ns = begin
-        self.workload.add_step(begin, now - begin, wait, 0)
+        step = now - begin if self._function_ns is None else self._function_ns
+        self.workload.add_step(begin, step, wait, 0)
         if now >= self._due:
             self._due = self.recorder.due_after(now)
             self.workload.flush_steps(others_cores=self.recorder.others_cores())
@@ -104,11 +113,13 @@ class LoopWatch:
         if loop.frozen is not None:
             element = loop.frozen
         else:
+            if iterator is not loop.loader:
+                loop.loader = iterator
+                loop.new_pass()
             begin = clock()
             element = original(iterator)
             loop._wait = clock() - begin
             loop.last_element = element
-            loop.loader = iterator
         loop.body_begin = clock()
         self._recorder.loops.append(loop)
         return element
@@ -129,8 +140,10 @@ class LoopWatch:
         loop.last_function_call = function
         loop.body_ended(self._recorder.clock(), None)
         self._left(loop)
+        begin = self._recorder.clock()
         result = call()
-        loop.body_begin = self._recorder.clock()
+        loop._function_ns = self._recorder.clock() - begin
+        loop.body_begin = begin
         return result
 
     def _loop_at(self, frame: FrameType, marker: str) -> Loop:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -58,6 +59,9 @@ class Recorder:
         self._stack = _Stack()
         self._suspended = 0
         self._cpu = CpuWatch()
+        # Numbers, since a new model may get the address of one that is gone.
+        self._models: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._model_count = 0
 
     @property
     def suspended(self) -> bool:
@@ -124,6 +128,14 @@ class Recorder:
     def progress(self, phase: str, text: str) -> None:
         """What the person in front of the terminal is told while waiting."""
         self.writer.write({"k": "progress", "phase": phase, "text": text})
+
+    def model_number(self, model: Any) -> int:
+        """A number that stays with one model object for its life."""
+        number = self._models.get(model)
+        if number is None:
+            self._model_count += 1
+            number = self._models[model] = self._model_count
+        return number
 
     def others_cores(self) -> float | None:
         """Cores that other processes took since the last time this was asked."""

@@ -8,7 +8,7 @@ from fitdoctor.recorder.callsite import Place
 from fitdoctor.recorder.cpu import OTHERS_LIMIT_CORES
 from fitdoctor.recorder.writer import Writer
 
-FLUSH_STEPS = 512  # rows kept in memory before they are written
+FLUSH_STEPS = 4096  # rows kept in memory before they are written
 FLUSH_NS = 500_000_000  # a killed process loses at most this much of the ledger
 
 STEP_COLUMNS = ("t", "step", "wait", "callbacks")
@@ -93,8 +93,6 @@ class Workload:
     def add_step(self, t: int, step: int, wait: int | None, callbacks: int) -> None:
         """One execution of the step function; times in nanoseconds."""
         self._step_rows.rows.append((t, step, wait, callbacks))
-        if len(self._step_rows.rows) >= FLUSH_STEPS:
-            self.flush_steps()
 
     def flush_steps(
         self, graph_wait: int | None = None, others_cores: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -60,7 +60,7 @@ def _row(finding: Finding, workload: DiagnosedWorkload, cwd: str | None) -> _Row
     return _Row(
         code=clean(finding.rule),
         mark=MARKS[finding.cure.safety],
-        name=clean(finding.name)[:MAX_NAME],
+        name=set_cell_size(clean(finding.name), MAX_NAME).rstrip(),
         place=place(where.file, where.line, cwd=cwd) if where else "",
         after=_after(workload, finding.gain),
         gain=gain(finding.gain),

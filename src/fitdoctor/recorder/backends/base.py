@@ -42,6 +42,9 @@ class Backend(Protocol):
     ) -> Stepper:
         """Steps of `function` on `batch`; `result` is the last step's result, if any."""
 
+    def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:
+        """Steps of `function` on a fresh pass over the user's own data."""
+
     def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
         """A new training step under other compile settings; the model keeps its own."""
 

@@ -12,7 +12,7 @@ from fitdoctor.recorder.backends.model_state import state_variables
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.backends.settings import changed_settings
 from fitdoctor.recorder.backends.tensorflow import first_generator_batch, refuse_one_shot
-from fitdoctor.recorder.inputs.fresh import enqueued_batches
+from fitdoctor.recorder.inputs.fresh import EndlessLoader, enqueued_batches
 
 if TYPE_CHECKING:
     from fitdoctor.recorder.calls import Call
@@ -69,7 +69,12 @@ class JaxBackend:
         return first if first is not None else next(self.fresh_loader(call))
 
     def stepper(
-        self, call: Call, function: Callable[..., Any], batch: Any, result: Any
+        self,
+        call: Call,
+        function: Callable[..., Any],
+        batch: Any,
+        result: Any,
+        loader: Any = None,
     ) -> Stepper:
         """The jitted step, fed with its own last state and the same batch."""
         if isinstance(result, tuple) and len(result) == 2:
@@ -82,7 +87,13 @@ class JaxBackend:
                 metrics_variables=True,
             )
         # The step donates its state's buffers: the user's must not be among them.
-        return _StateStepper(self.jax, function, self.jax.tree.map(self._copy, state), batch)
+        source = _Endless(batch) if loader is None else loader
+        return _StateStepper(self.jax, function, self.jax.tree.map(self._copy, state), source)
+
+    def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:
+        """The step on a fresh pass over the user's own data."""
+        loader = EndlessLoader(lambda: self.fresh_loader(call))
+        return self.stepper(call, function, None, result, loader)
 
     def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
         """A new step under other settings."""
@@ -121,15 +132,14 @@ class JaxBackend:
 
 
 class _StateStepper:
-    def __init__(self, jax: Any, function: Callable[..., Any], state: Any, batch: Any) -> None:
+    def __init__(self, jax: Any, function: Callable[..., Any], state: Any, source: Any) -> None:
         self._jax = jax
         self._function = function
         self._state = state
-        self._batch = batch
+        self._source = source  # endless, since one execution may take several batches
 
     def step(self) -> None:
-        # An endless iterator, since one execution may take several batches.
-        _, self._state = self._function(self._state, _Endless(self._batch))
+        _, self._state = self._function(self._state, self._source)
 
     def synchronize(self) -> None:
         self._jax.block_until_ready(self._state)
@@ -163,7 +173,7 @@ def watch_compiles(recorder: Recorder, jax: Any) -> None:
             nanoseconds,
             name=str(detail.get("fun_name", "")),
             shapes=shapes,
-            model=id(call.model) if call is not None else 0,
+            model=recorder.model_number(call.model) if call is not None else 0,
         )
 
     jax.monitoring.register_event_duration_secs_listener(listener)

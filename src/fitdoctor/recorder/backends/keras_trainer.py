@@ -14,6 +14,7 @@ from typing import Any
 
 from fitdoctor.recorder.callsite import user_place
 from fitdoctor.recorder.calls import Call
+from fitdoctor.recorder.inputs.generators import timed_generator
 from fitdoctor.recorder.inputs.timed import TimedIterable
 from fitdoctor.recorder.session import Recorder
 
@@ -60,7 +61,7 @@ def watch_compile(recorder: Recorder, module: ModuleType) -> None:
                     recorder.clock() - begin,
                     file=place.file if place else None,
                     line=place.line if place else None,
-                    model=id(model),
+                    model=recorder.model_number(model),
                 )
             return result
 
@@ -131,7 +132,7 @@ def _describe(recorder: Recorder, model: Any, arguments: dict[str, Any]) -> dict
     return {
         "backend": recorder.backend,
         "model": type(model).__name__,
-        "model_id": id(model),
+        "model_number": recorder.model_number(model),
         "input": f"{type(x).__module__}.{type(x).__qualname__}",
         "epochs": _plain(arguments.get("epochs", 1)),
         "batch_size": _plain(arguments.get("batch_size")),
@@ -157,6 +158,7 @@ def _captured_iterator(recorder: Recorder, original: Callable[..., Any]) -> Call
         call = recorder.active_call()
         if call is not None and call.epoch_iterator is None:
             call.epoch_iterator = self
+            call.source = timed_generator(self.data_adapter)
 
     return init
 

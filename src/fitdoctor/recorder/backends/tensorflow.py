@@ -97,6 +97,11 @@ class TensorFlowBackend:
         )
         return _DatasetStepper(function, iter(dataset))
 
+    def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:
+        """The step on a fresh pass over the user's own data."""
+        self.fresh_loader(call)  # says why, where there is none
+        return _DatasetStepper(function, iter(call.epoch_iterator._distributed_dataset.repeat()))
+
     def _element_spec(self, call: Call, batch: Any) -> Any:
         """The running dataset's spec, so that the compiled step is not traced again."""
         dataset = getattr(call.epoch_iterator, "_distributed_dataset", None)

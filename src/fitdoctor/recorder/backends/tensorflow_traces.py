@@ -51,7 +51,7 @@ class TraceWatch:
             return  # inside another trace, whose time contains this one's
         file, line = _place_of(options.python_function)
         call = self._recorder.active_call()
-        key = (file, line, id(call.model) if call is not None else 0)
+        key = (file, line, self._recorder.model_number(call.model) if call is not None else 0)
         parameters = {name: str(p)[:_MAX_TEXT] for name, p in function_type.parameters.items()}
         count, previous = self._last.get(key, (0, {}))
         self._last[key] = (count + 1, parameters)

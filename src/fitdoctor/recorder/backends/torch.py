@@ -74,6 +74,10 @@ class TorchBackend:
         call.model.train()
         return _BatchStepper(self.torch, function, batch)
 
+    def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:
+        """Not needed: the only setting tried on live data is unsupported on torch."""
+        raise NotAvailable("Keras on torch supports only steps_per_execution=1")
+
     def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
         """A new step under other settings."""
         if int(settings.get("steps_per_execution", 1)) > 1:

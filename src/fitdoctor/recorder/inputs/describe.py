@@ -16,8 +16,13 @@ _KINDS = {
 }
 
 
-def describe_input(adapter: Any) -> dict[str, Any]:
-    """The kind of input behind a Keras data adapter, with what it was configured with."""
+def describe_input(adapter: Any, given: Any = None) -> dict[str, Any]:
+    """The kind of input behind a Keras data adapter, with what it was configured with.
+
+    Args:
+        adapter: Keras's data adapter.
+        given: what the user passed, which tells where a generator is written.
+    """
     kind = _KINDS.get(type(adapter).__name__, type(adapter).__name__)
     facts: dict[str, Any] = {"kind": kind}
     if kind == "PyDataset":
@@ -37,7 +42,12 @@ def describe_input(adapter: Any) -> dict[str, Any]:
     elif kind == "DataLoader":
         facts.update(describe_data_loader(adapter._dataloader))
     elif kind == "generator":
-        facts["one_shot"] = True
+        code = getattr(given, "gi_code", None)
+        facts.update(
+            name=code.co_name if code else "generator",
+            file=code.co_filename if code else None,
+            line=code.co_firstlineno if code else None,
+        )
     return facts
 
 

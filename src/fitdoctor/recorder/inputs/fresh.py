@@ -2,8 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+
+class EndlessLoader:
+    """Passes over the data again and again; each pass is a fresh reader."""
+
+    def __init__(self, fresh: Callable[[], Iterator[Any]]) -> None:
+        """Open nothing yet."""
+        self._fresh = fresh
+        self._iterator: Iterator[Any] | None = None
+        self.passes = 0
+
+    def __iter__(self) -> EndlessLoader:
+        return self
+
+    def __next__(self) -> Any:
+        """The next batch, from a new pass when this one is over."""
+        for _ in range(2):
+            if self._iterator is None:
+                self._iterator = self._fresh()
+                self.passes += 1
+            try:
+                return next(self._iterator)
+            except StopIteration:
+                self._iterator = None
+        raise StopIteration
+
+    def close(self) -> None:
+        """Stop workers that a pass may have started."""
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()
+        self._iterator = None
 
 
 def enqueued_batches(adapter: Any) -> Iterator[Any] | None:

@@ -1,0 +1,1 @@
+"""RECORDING -> WHERE THE TIME GOES: pure functions over recorded data."""

@@ -1,0 +1,206 @@
+"""Costs of a fit or a hand-written loop, from the rows of its ledger."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS, Costs, parts_that_sum
+from fitdoctor.analysis.estimate import from_means, quantile
+from fitdoctor.analysis.rows import Row, rows_of
+from fitdoctor.analysis.steady import warm_up_length
+from fitdoctor.intervals import Interval
+from fitdoctor.recording.schema import RecordedWorkload
+
+WINDOW_NS = 50_000_000  # shorter steps are judged in groups of at least this length
+OTHERS_LIMIT_CORES = 0.10
+MIN_CLEAN_ROWS = 10
+# Compiles in the first rows of the first call are the one-off every training pays.
+ONE_OFF_ROWS = 3
+
+
+def fit_costs(workload: RecordedWorkload) -> Costs | None:
+    """Costs per step, or None when no two steps followed each other."""
+    rows = rows_of(workload)
+    timed = [row for row in rows if row.period is not None]
+    if not timed:
+        return None
+    clean, disturbed = _undisturbed(timed)
+    plain = [row for row in clean if not row.compiled] or clean
+    steady = plain[warm_up_length([row.period / row.executions for row in plain if row.period]) :]
+    core = _core(steady)
+    if core is None:
+        return None
+    recurring = _recurring(rows)
+    inside = _inside(workload, steady)
+    if all(row.compiled for row in steady):
+        inside = _split_compile(workload, steady, inside)
+    steps = sum(row.executions for row in rows)
+    extras = _extras(workload, rows, core.value, recurring)
+    total = core + Interval.exact(sum(extras.values()))
+    singles = _windows(steady)
+    return Costs(
+        steps=steps,
+        steady_steps=sum(row.executions for row in steady),
+        calls=len(workload.calls),
+        core=core,
+        total=total,
+        parts=parts_that_sum(total.value, _together(inside, extras)),
+        median_ns=statistics.median(singles),
+        p10_ns=quantile(singles, 0.1),
+        p90_ns=quantile(singles, 0.9),
+        one_off_ns=_one_off(workload, rows),
+        recurring_compiles=len(recurring),
+        disturbed_share=disturbed,
+    )
+
+
+def _together(inside: dict[str, float], extras: dict[str, float]) -> dict[str, float]:
+    """One part per name: callbacks at batches and at epochs are one part for the reader."""
+    parts = dict(inside)
+    for name, value in extras.items():
+        plain = name.removesuffix("_epoch")
+        parts[plain] = parts.get(plain, 0.0) + value
+    return parts
+
+
+def _undisturbed(rows: list[Row]) -> tuple[list[Row], float]:
+    """The rows measured while others left the machine alone, if there are enough of them."""
+    clean = [r for r in rows if r.others_cores is None or r.others_cores <= OTHERS_LIMIT_CORES]
+    if len(clean) >= MIN_CLEAN_ROWS or len(clean) == len(rows):
+        return clean, 0.0
+    return rows, 1 - len(clean) / len(rows)
+
+
+def _windows(rows: Sequence[Row]) -> list[float]:
+    """Nanoseconds per step over groups of consecutive rows."""
+    windows: list[float] = []
+    time, steps = 0, 0
+    for row in rows:
+        time += row.period or 0
+        steps += row.executions
+        if time >= WINDOW_NS:
+            windows.append(time / steps)
+            time, steps = 0, 0
+    return windows or ([time / steps] if steps else [])
+
+
+def _core(rows: Sequence[Row]) -> Interval | None:
+    """The mean, since rare long steps cost time too; its spread from stretches of the run."""
+    stretches: list[tuple[float, float]] = []
+    size = max(1, len(rows) // 20)
+    for i in range(0, len(rows), size):
+        part = rows[i : i + size]
+        steps = sum(row.executions for row in part)
+        stretches.append((sum(row.period or 0 for row in part) / steps, steps))
+    return from_means([mean for mean, _ in stretches], [weight for _, weight in stretches])
+
+
+def _recurring(rows: Sequence[Row]) -> list[Row]:
+    """Rows with a compile in them, other than the first ones of the training."""
+    first_call = rows[0].call if rows else 0
+    return [
+        row
+        for index, row in enumerate(rows)
+        if row.compiled and not (row.call == first_call and index < ONE_OFF_ROWS)
+    ]
+
+
+def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]:
+    steps = sum(row.executions for row in rows)
+    parts = {"step": sum(row.step for row in rows) / steps}
+    if any(row.wait is not None for row in rows):
+        parts["input_wait"] = sum(row.wait or 0.0 for row in rows) / steps
+    callbacks = sum(row.callbacks for row in rows) / steps
+    checkpoint = min(callbacks, _checkpoint(workload, "batch"))
+    parts["callbacks"] = callbacks - checkpoint
+    parts["checkpoint"] = checkpoint
+    if workload.detail.get("marker") in ("tf.function", "optimizer"):
+        period = sum(row.period or 0 for row in rows) / steps
+        parts["between_calls"] = max(0.0, period - sum(parts.values()))
+    return {name: value for name, value in parts.items() if value > 0 or name == "step"}
+
+
+def _split_compile(
+    workload: RecordedWorkload, rows: Sequence[Row], inside: dict[str, float]
+) -> dict[str, float]:
+    """Every step compiles: what it would take without is known from a repeated call, or
+    else from the compiles' own durations."""
+    steps = sum(row.executions for row in rows)
+    excess = sum(min(row.compiled, row.step) for row in rows) / steps
+    repeated = workload.result("repeat_call")
+    if repeated and repeated.get("ns"):
+        excess = max(excess, inside["step"] - statistics.median(repeated["ns"]))
+    excess = min(excess, inside["step"])
+    return {**inside, "step": inside["step"] - excess, "compile": excess}
+
+
+def _checkpoint(workload: RecordedWorkload, hook: str) -> float:
+    steps = sum(row.steps for row in workload.calls) or 1
+    return (
+        sum(
+            total.ns
+            for total in workload.callbacks
+            if total.name in CHECKPOINT_CALLBACKS and total.hook == hook
+        )
+        / steps
+    )
+
+
+def _extras(
+    workload: RecordedWorkload, rows: Sequence[Row], core: float, recurring: Sequence[Row]
+) -> dict[str, float]:
+    """What recurs outside the plain steps, spread over them."""
+    steps = sum(row.executions for row in rows)
+    extras = {"compile": _compile_excess(rows, recurring) / steps}
+    if not workload.calls:
+        return extras
+    call_steps = sum(call.steps for call in workload.calls) or 1
+    validations = sorted(e.dur for e in workload.events if e.name == "validation")
+    # The first pass is traced; the median of all passes is what each later one costs.
+    typical = statistics.median(validations) if validations else 0.0
+    extras["validation"] = typical * len(validations) / call_steps
+    epoch_callbacks = sum(call.epoch_callbacks for call in workload.calls) / call_steps
+    checkpoint = min(epoch_callbacks, _checkpoint(workload, "epoch"))
+    extras["callbacks_epoch"] = epoch_callbacks - checkpoint
+    extras["checkpoint_epoch"] = checkpoint
+    later = workload.calls[1:]
+    if later:
+        starts = [call.start_up for call in later if call.start_up is not None]
+        extras["start_up"] = sum(starts) / call_steps
+    extras["epoch_gap"] = _epoch_gap(workload, rows, core) / call_steps
+    return {name: value for name, value in extras.items() if value > 0}
+
+
+def _compile_excess(rows: Sequence[Row], recurring: Sequence[Row]) -> float:
+    """How much longer the rows with a compile took than those without."""
+    plain = [row.step / row.executions for row in rows if not row.compiled]
+    if not plain:
+        return 0.0
+    usual = statistics.median(plain)
+    return sum(max(0.0, row.step - usual * row.executions) for row in recurring)
+
+
+def _epoch_gap(workload: RecordedWorkload, rows: Sequence[Row], core: float) -> float:
+    """Time inside the calls that neither steps, validation, callbacks nor start-up explain."""
+    gap = 0.0
+    for index, call in enumerate(workload.calls):
+        if call.epochs < 2 and len(workload.calls) < 2:
+            return 0.0
+        explained = call.validation + call.epoch_callbacks + (call.start_up or 0)
+        in_rows = sum(
+            (row.period if row.period is not None else row.step + row.callbacks)
+            for row in rows
+            if row.call == index
+        )
+        gap += max(0.0, call.dur - explained - in_rows)
+    return gap
+
+
+def _one_off(workload: RecordedWorkload, rows: Sequence[Row]) -> float:
+    """Start-up of the first call and the compiles of the first steps."""
+    start_up = workload.calls[0].start_up if workload.calls else None
+    first = [row for row in rows[:ONE_OFF_ROWS] if row.compiled]
+    plain = [row.step for row in rows if not row.compiled]
+    usual = statistics.median(plain) if plain else 0.0
+    return float(start_up or 0) + sum(max(0.0, row.step - usual) for row in first)

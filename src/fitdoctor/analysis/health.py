@@ -1,0 +1,79 @@
+"""What the reader must know before trusting the numbers; each with what to do about it."""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.recording.schema import RecordedWorkload, Recording
+
+FEW_STEPS = 30
+NOISY_SPREAD = 2.5  # p90 over p10 of step times in groups of 50 ms
+NOISY_PROBE = 0.5
+
+Message = tuple[str, str]  # level, text
+
+
+def workload_health(view: View) -> list[Message]:
+    """Doubts about one workload's numbers."""
+    costs = view.costs
+    found: list[Message] = []
+    if costs.steady_steps < FEW_STEPS:
+        found.append(
+            ("warning", f"only {costs.steady_steps} steps in steady state; more make it surer")
+        )
+    if costs.disturbed_share > 0:
+        found.append(
+            (
+                "warning",
+                "other processes used the CPU while training was recorded; times may be too "
+                "long (close them and run again)",
+            )
+        )
+    dirty = sorted(
+        name
+        for name, probe in view.recorded.probes.items()
+        if probe.is_ok and probe.data.get("clean") is False
+    )
+    if dirty:
+        found.append(
+            (
+                "warning",
+                f"no undisturbed moment for: {', '.join(dirty)} (other processes used the CPU)",
+            )
+        )
+    if not view.is_group and costs.p90_ns > NOISY_SPREAD * costs.p10_ns > 0:
+        found.append(("info", "step times vary widely; the mean is used"))
+    found.extend(view.recorded.notes)
+    return found
+
+
+def not_measured(workload: RecordedWorkload) -> list[str]:
+    """Experiments that could not be made, with the reason."""
+    return [
+        f"{name.replace('_', ' ')}: {probe.reason}"
+        for name, probe in workload.probes.items()
+        if not probe.is_ok and not name.startswith("steps_per_execution") and name != "repeat_call"
+        and name != "compiled_step"
+    ]
+
+
+def recording_health(recording: Recording) -> list[Message]:
+    """Doubts about the whole recording."""
+    found: list[Message] = list(recording.notes)
+    if recording.broken_lines:
+        found.append(
+            ("warning", f"{recording.broken_lines} unreadable lines in the recording were skipped")
+        )
+    throttled = [s["throttled"] for s in recording.samples if s.get("throttled") is not None]
+    if len(throttled) > 1 and throttled[-1] > throttled[0]:
+        found.append(
+            (
+                "warning",
+                f"the container's CPU quota throttled the process {throttled[-1] - throttled[0]} "
+                "times; ask for more CPU or fewer threads",
+            )
+        )
+    machine = recording.machine
+    affinity, cpus = machine.get("affinity"), machine.get("cpus")
+    if affinity and cpus and affinity < cpus:
+        found.append(("info", f"the process may use {affinity} of {cpus} cores"))
+    return found

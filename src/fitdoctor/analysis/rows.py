@@ -1,0 +1,89 @@
+"""The ledger's rows in order, each with its period and whether something was compiled in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from fitdoctor.recording.schema import Event, RecordedWorkload, StepBlock
+
+COMPILING = ("trace", "compile")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One execution of the step function; nanoseconds, for all of its steps together."""
+
+    t: int
+    period: int | None  # to the next row of the same epoch; None for the last one
+    step: float  # in the step function, without the wait inside it
+    wait: float | None
+    callbacks: int
+    executions: int
+    call: int
+    epoch: int
+    others_cores: float | None
+    compiled: int  # nanoseconds of tracing and compiling that fell into it
+
+
+def rows_of(workload: RecordedWorkload) -> list[Row]:
+    """All rows of a workload, oldest first."""
+    compiles = sorted(
+        ((e.t, e.dur) for e in workload.events if e.name in COMPILING), key=lambda c: c[0]
+    )
+    rows: list[Row] = []
+    blocks = workload.blocks
+    for index, block in enumerate(blocks):
+        following = blocks[index + 1] if index + 1 < len(blocks) else None
+        rows.extend(_block_rows(block, following, compiles))
+    return rows
+
+
+def _block_rows(
+    block: StepBlock, following: StepBlock | None, compiles: list[tuple[int, int]]
+) -> list[Row]:
+    rows = []
+    graph_wait = block.graph_wait / len(block.t) if block.graph_wait is not None else None
+    for i, t in enumerate(block.t):
+        following_t = block.t[i + 1] if i + 1 < len(block.t) else _continues(block, following)
+        wait = graph_wait if graph_wait is not None else block.wait[i]
+        step = block.step[i]
+        inside = min(graph_wait, step) if graph_wait is not None else 0.0
+        rows.append(
+            Row(
+                t=t,
+                period=following_t - t if following_t is not None else None,
+                step=step - inside,
+                wait=wait,
+                callbacks=block.callbacks[i],
+                executions=block.executions,
+                call=block.call,
+                epoch=block.epoch,
+                others_cores=block.others_cores,
+                compiled=_compiled_within(compiles, t, t + step),
+            )
+        )
+    return rows
+
+
+def _continues(block: StepBlock, following: StepBlock | None) -> int | None:
+    """Begin of the next block's first row, if it belongs to the same stretch of training."""
+    if following is None or following.after_pause or not following.t:
+        return None
+    same = (following.call, following.epoch) == (block.call, block.epoch)
+    return following.t[0] if same else None
+
+
+def _compiled_within(compiles: list[tuple[int, int]], begin: int, end: int) -> int:
+    first = bisect_left(compiles, (begin, 0))
+    total = 0
+    for t, duration in compiles[first:]:
+        if t > end:
+            break
+        total += duration
+    return total
+
+
+def compile_events(workload: RecordedWorkload) -> list[Event]:
+    """Traces and compilations of a workload."""
+    return [event for event in workload.events if event.name in COMPILING]

@@ -1,0 +1,145 @@
+"""One workload as a rule sees it: costs, probes and the machine, with missing as None."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fitdoctor.analysis.costs import Costs
+from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.analysis.fit_costs import fit_costs
+from fitdoctor.analysis.group_costs import group_costs, is_group
+from fitdoctor.intervals import Interval
+from fitdoctor.recording.schema import Event, RecordedWorkload, Recording
+
+
+@dataclass(frozen=True)
+class Loader:
+    """The user's data without a model: time per batch, and what it was spent on."""
+
+    ns: Interval
+    cores: float  # CPU use of this process while loading; 1.0 is one core
+    children_cores: float
+    user_share: float | None  # of the samples: the user's Python code was running
+    lock_share: float | None  # of the samples: the interpreter lock was held
+    hot_line: tuple[str, int, str] | None
+    hot_function: tuple[str, int, str] | None
+    batch_bytes: int | None
+    in_place: bool  # measured during training: the data can be read only once
+
+
+@dataclass(frozen=True)
+class View:
+    """What rules may look at; they decide on evidence, never on names in the script."""
+
+    recorded: RecordedWorkload
+    costs: Costs
+    frozen: Interval | None  # ns per step on one batch in memory
+    loader: Loader | None
+    input: dict[str, Any]
+    backend: str
+    cpus: int
+    is_group: bool
+    compile_calls: tuple[Event, ...] = ()  # model.compile() anywhere in the script
+
+    @property
+    def input_gain(self) -> Interval | None:
+        """Step now over step on a frozen batch: what curing all input could give."""
+        if self.frozen is None or self.is_group:
+            return None
+        serial = max(0.0, self.costs.total.value - self.core.value)
+        return self.costs.total.divided_by(self.ceiling_step + Interval.exact(serial))
+
+    @property
+    def core(self) -> Interval:
+        """One step to the next, without what batch callbacks add."""
+        callbacks = self.costs.parts.get("callbacks", 0.0) if not self.is_group else 0.0
+        return self.costs.core.minus(Interval.exact(min(callbacks, self.costs.core.value)))
+
+    @property
+    def ceiling_step(self) -> Interval:
+        """The frozen step, plus the part of Keras's own loop that no input cure removes."""
+        frozen = self.frozen or self.core
+        wait = self.costs.parts.get("input_wait", 0.0)
+        # Beside waiting and stepping, the loop around the step costs a little each time.
+        loop = self.costs.parts.get("unknown", 0.0)
+        loop = min(loop, max(0.0, self.core.value - wait - frozen.value))
+        return Interval.maximum(frozen + Interval.exact(loop), Interval.exact(1.0))
+
+    def result(self, probe: str) -> dict[str, Any] | None:
+        """A probe's data."""
+        return self.recorded.result(probe)
+
+    def probe_ns(self, probe: str) -> Interval | None:
+        """A probe's time per step or call."""
+        data = self.result(probe)
+        return from_windows(data["ns"]) if data and data.get("ns") else None
+
+
+def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
+    """The view of a workload, or None when there is too little to see."""
+    group = is_group(workload)
+    costs = group_costs(workload) if group else fit_costs(workload)
+    if costs is None:
+        return None
+    frozen = workload.result("frozen_batch")
+    return View(
+        recorded=workload,
+        costs=costs,
+        frozen=from_windows(frozen["ns"]) if frozen and frozen.get("ns") else None,
+        loader=_loader(workload),
+        input=workload.result("input") or {},
+        backend=str(recording.keras.get("backend", workload.detail.get("backend", "unknown"))),
+        cpus=int(recording.machine.get("affinity") or recording.machine.get("cpus") or 1),
+        is_group=group,
+        compile_calls=tuple(
+            event
+            for events in (recording.events, *(w.events for w in recording.workloads))
+            for event in events
+            if event.name == "compile_call"
+        ),
+    )
+
+
+def _loader(workload: RecordedWorkload) -> Loader | None:
+    data = workload.result("loader_alone")
+    if data is None:
+        return _source(workload)
+    ns = from_windows(data["ns"])
+    if ns is None:
+        return None
+    stacks = data.get("stacks") or {}
+    return Loader(
+        ns=ns,
+        cores=float(data["own_cores"]),
+        children_cores=float(data["children_cores"]),
+        user_share=stacks.get("user_share"),
+        lock_share=stacks.get("lock_share"),
+        hot_line=_top(stacks.get("lines")),
+        hot_function=_top(stacks.get("functions")),
+        batch_bytes=data.get("bytes"),
+        in_place=False,
+    )
+
+
+def _source(workload: RecordedWorkload) -> Loader | None:
+    """A generator, measured where it ran: on the thread that pulled it."""
+    data = workload.result("source")
+    if not data or not data.get("count"):
+        return None
+    wall = data["wall_ns"] / data["count"]
+    return Loader(
+        ns=Interval.around(wall, 0.1),
+        cores=data["cpu_ns"] / max(1, data["wall_ns"]),
+        children_cores=0.0,
+        user_share=1.0,
+        lock_share=None,
+        hot_line=None,
+        hot_function=None,
+        batch_bytes=None,
+        in_place=True,
+    )
+
+
+def _top(rows: list[list[Any]] | None) -> tuple[str, int, str] | None:
+    return (str(rows[0][0]), int(rows[0][1]), str(rows[0][2])) if rows else None

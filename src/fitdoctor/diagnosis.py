@@ -1,0 +1,251 @@
+"""RECORDING -> DIAGNOSIS: analysis, rules, ranking and the verdict, workload by workload."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from fitdoctor.analysis.health import not_measured, recording_health, workload_health
+from fitdoctor.analysis.view import View, view_of
+from fitdoctor.findings.diagnosed import (
+    Ceiling,
+    DiagnosedWorkload,
+    Diagnosis,
+    Health,
+    Level,
+    Part,
+    StepTime,
+    Verdict,
+)
+from fitdoctor.findings.finding import Finding, Where
+from fitdoctor.findings.ranking import family_of, ranked
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import joint_gain
+from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.rules import all_rules
+from fitdoctor.units import duration, percent
+
+# Real over frozen step from which training is called input-bound without a named cause.
+INPUT_BOUND = 1.15
+# A workload below this share of the recorded time is not worth a line of its own.
+SMALL_SHARE = 0.02
+MIN_STEADY_STEPS = 5
+
+
+def diagnose(recording: Recording) -> Diagnosis:
+    """Judge every workload of a recording."""
+    workloads = [
+        _diagnosed(recording, workload)
+        for workload in recording.workloads
+        if not _is_part_of_another(recording, workload)
+    ]
+    total = sum(workload.total_ns for workload in workloads)
+    listed = [w for w in workloads if w.total_ns >= SMALL_SHARE * total or w.findings]
+    listed.sort(key=lambda w: -w.total_ns)
+    header = recording.header
+    return Diagnosis(
+        version=str(header.get("fitdoctor", "")),
+        script=str(header.get("script", {}).get("path", "")),
+        argv=tuple(str(a) for a in header.get("script", {}).get("argv", ())),
+        machine=recording.machine,
+        keras=recording.keras,
+        recorder_ratio=_own_cost(recording, listed),
+        workloads=tuple(listed),
+        joint_gain=_whole_gain(listed),
+        health=tuple(_health(recording_health(recording))),
+        ended=_ended(recording),
+        exit_code=recording.exit_code,
+        exit_signal=recording.exit_signal,
+        recording=recording.path,
+    )
+
+
+def _is_part_of_another(recording: Recording, workload: RecordedWorkload) -> bool:
+    """An evaluate inside a callback belongs to the fit; a train_on_batch to its loop."""
+    by_number = {w.number: w for w in recording.workloads}
+    parent = by_number.get(workload.parent or -1)
+    if parent is None:
+        return False
+    if parent.kind == "loop":
+        return workload.kind.endswith("_on_batch") or workload.kind == "loop"
+    return True
+
+
+def _diagnosed(recording: Recording, workload: RecordedWorkload) -> DiagnosedWorkload:
+    view = view_of(recording, workload)
+    where = Where(workload.file, workload.line or 0) if workload.file else None
+    if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
+        return _not_judged(workload, where, view)
+    findings = ranked(
+        [found for rule in all_rules() if (found := rule.detect(view)) is not None]
+    )
+    findings = _one_cause_each(findings)
+    verdict, sentence = _verdict(view, findings)
+    costs = view.costs
+    gain = view.input_gain
+    return DiagnosedWorkload(
+        kind=workload.kind,
+        where=where,
+        calls=costs.calls,
+        steps=costs.steps,
+        steady_steps=costs.steady_steps,
+        step=StepTime(costs.median_ns, costs.p10_ns, costs.p90_ns),
+        breakdown=_breakdown(view),
+        ceiling=Ceiling(view.ceiling_step.value, gain) if gain is not None else None,
+        verdict=verdict,
+        sentence=sentence,
+        findings=findings,
+        health=tuple(_health(workload_health(view))),
+        joint_gain=joint_gain(costs.total, [f.saves for f in findings], costs.parts),
+        total_ns=_total_ns(workload),
+        not_measured=tuple(not_measured(workload)),
+    )
+
+
+def _not_judged(
+    workload: RecordedWorkload, where: Where | None, view: View | None
+) -> DiagnosedWorkload:
+    steps = sum(len(block.t) * block.executions for block in workload.blocks)
+    calls = len(workload.calls)
+    seen = f"{steps} steps in {calls} call{'s' if calls != 1 else ''}"
+    reason = f"too short to judge: {seen}; at least {MIN_STEADY_STEPS} after warm-up are needed"
+    health = [Health("warning", reason)]
+    health += [Health(cast(Level, level), text) for level, text in workload.notes]
+    return DiagnosedWorkload(
+        kind=workload.kind,
+        where=where,
+        calls=calls,
+        steps=steps,
+        steady_steps=view.costs.steady_steps if view else 0,
+        step=None,
+        breakdown=(),
+        ceiling=None,
+        verdict="not-judged",
+        sentence=f"This {workload.kind} was not judged: {reason}.",
+        findings=(),
+        health=tuple(health),
+        joint_gain=None,
+        total_ns=_total_ns(workload),
+        not_measured=tuple(not_measured(workload)),
+    )
+
+
+def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Of two findings with the same cause, keep the one that explains more.
+
+    Two explanations of the same waiting are one cause seen twice; eager execution
+    explains tiny steps.
+    """
+    kept: list[Finding] = []
+    for finding in findings:
+        family = finding.rule[:2]
+        if family == "IN" and any(k.rule[:2] == "IN" for k in kept):
+            continue
+        if finding.rule == "HO002" and any(k.rule in ("HO004", "CO001") for k in kept):
+            continue
+        kept.append(finding)
+    return tuple(kept)
+
+
+def _breakdown(view: View) -> tuple[Part, ...]:
+    total = view.costs.total.value or 1.0
+    parts = _without_hidden_wait(view)
+    rows = [Part(name, value, value / total) for name, value in parts.items() if value > 0]
+    rows.sort(key=lambda part: (part.part == "unknown", -part.ns_per_step))
+    return tuple(rows)
+
+
+def _without_hidden_wait(view: View) -> dict[str, float]:
+    """Time in `next` that ran beside the device's work is not waiting.
+
+    Where dispatch is asynchronous (JAX), the host may fetch data while the device still
+    computes; a frozen batch shows how long a step takes without any fetching.
+    """
+    parts = dict(view.costs.parts)
+    wait = parts.get("input_wait", 0.0)
+    if view.backend == "jax" and view.frozen is not None and wait > 0 and not view.is_group:
+        real = max(0.0, view.core.value - view.frozen.value)
+        hidden = max(0.0, wait - real)
+        parts["input_wait"] = wait - hidden
+        parts["step"] = parts.get("step", 0.0) + hidden
+    return parts
+
+
+def _verdict(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
+    step = duration(view.costs.total.value)
+    unit = view.costs.unit
+    if findings:
+        first = findings[0]
+        return family_of(first), _SENTENCES[family_of(first)].format(step=step, unit=unit)
+    if view.is_group:
+        return "at-ceiling", f"One call takes {step}; no rule found anything to gain."
+    gain = view.input_gain
+    if gain is None:
+        return "not-judged", (
+            f"One step takes {step}. Its ceiling was not measured, so nothing is concluded."
+        )
+    if gain.value >= INPUT_BOUND and gain.low > 1.05:
+        return "input-bound", (
+            f"One step takes {step}, {duration(view.ceiling_step.value)} with its data in memory: "
+            "training waits for its input, but no rule names the cause."
+        )
+    share = view.frozen.value / view.costs.total.value if view.frozen else 1.0
+    return "at-ceiling", (
+        f"Healthy: {percent(min(1.0, share))} of a step ({step}) is the training step itself, "
+        "and nothing measured would make it faster."
+    )
+
+
+_SENTENCES: dict[str, str] = {
+    "input-bound": "Training waits for its data: one {unit} takes {step}.",
+    "host-bound": "Starting the work costs more than the work: one {unit} takes {step}.",
+    "compile-bound": "Training keeps tracing and compiling anew: one {unit} takes {step}.",
+    "callback-bound": "A callback takes the time: one {unit} takes {step}.",
+    "compute-bound": "The arithmetic itself is the limit: one {unit} takes {step}.",
+    "device-mismatch": "The device does not suit the work: one {unit} takes {step}.",
+}
+
+
+def _total_ns(workload: RecordedWorkload) -> int:
+    if workload.calls:
+        return sum(call.dur for call in workload.calls)
+    spans = [block.t[-1] + block.step[-1] - block.t[0] for block in workload.blocks if block.t]
+    return sum(spans)
+
+
+def _own_cost(recording: Recording, workloads: list[DiagnosedWorkload]) -> float | None:
+    cost = recording.overhead.get("ns_per_step")
+    steps = [w.step.median_ns for w in workloads if w.step is not None and w.kind == "fit"]
+    if cost is None or not steps:
+        return None
+    return float(cost) / steps[0]
+
+
+def _whole_gain(workloads: list[DiagnosedWorkload]) -> Interval | None:
+    """The gain over all judged workloads: times add up, gains do not."""
+    now = sum(w.total_ns for w in workloads)
+    if not now or not any(w.joint_gain for w in workloads):
+        return None
+    after = {"value": 0.0, "low": 0.0, "high": 0.0}
+    for workload in workloads:
+        gain = workload.joint_gain or Interval.exact(1.0)
+        after["value"] += workload.total_ns / gain.value
+        after["low"] += workload.total_ns / gain.high
+        after["high"] += workload.total_ns / gain.low
+    return Interval(now / after["value"], now / after["high"], now / after["low"])
+
+
+def _health(messages: list[tuple[str, str]]) -> list[Health]:
+    known: dict[str, Any] = {"info": "info", "warning": "warning", "error": "error"}
+    return [Health(known.get(level, "info"), text) for level, text in messages]
+
+
+def _ended(recording: Recording) -> str:
+    if recording.exit_signal == 2 or recording.exit_code == 130:
+        return "interrupted"
+    if recording.exit_signal is not None:
+        return "killed"
+    if recording.examined:
+        return "examined"
+    if recording.exit_code is None:
+        return "unknown"
+    return "finished" if recording.exit_code == 0 else "crashed"

@@ -1,0 +1,35 @@
+"""Which findings are listed, in which order, and what the workload's verdict is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fitdoctor.findings.diagnosed import Verdict
+from fitdoctor.findings.finding import Finding
+
+LISTED_FROM_GAIN = 1.05  # a finding worth less is not listed
+LISTED_FROM_LOW = 1.01  # nor one whose gain may well be nothing
+
+FAMILIES: dict[str, Verdict] = {
+    "IN": "input-bound",
+    "HO": "host-bound",
+    "CO": "compile-bound",
+    "CB": "callback-bound",
+    "MO": "compute-bound",
+    "EN": "device-mismatch",
+}
+
+
+def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings worth listing, the largest gain first."""
+    listed = [
+        finding
+        for finding in findings
+        if finding.gain.value >= LISTED_FROM_GAIN and finding.gain.low >= LISTED_FROM_LOW
+    ]
+    return tuple(sorted(listed, key=lambda finding: -finding.gain.value))
+
+
+def family_of(finding: Finding) -> Verdict:
+    """The verdict that a finding stands for."""
+    return FAMILIES[finding.rule[:2]]

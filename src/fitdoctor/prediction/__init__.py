@@ -1,0 +1,1 @@
+"""step = max(overlapped) + serial: what a cure would leave of a step."""

@@ -1,0 +1,54 @@
+"""The gain of several cures together: savings add up part by part, gains never multiply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fitdoctor.intervals import Interval
+
+_SMALLEST_SHARE = 0.005  # no prediction goes below this share of the present step
+
+
+def after(total: Interval, saved: Interval) -> Interval:
+    """What is left of a step when something is saved from it."""
+    floor = total.value * _SMALLEST_SHARE
+    value = max(floor, total.value - saved.value)
+    # The uncertainty that counts is the saving's: the total is in numerator and denominator.
+    low = max(floor, total.value - saved.high)
+    high = max(floor, total.value - saved.low)
+    return Interval(value, min(low, value), max(high, value))
+
+
+def gain(total: Interval, saved: Interval) -> Interval:
+    """Time now over time after."""
+    left = after(total, saved)
+    return Interval(total.value / left.value, total.value / left.high, total.value / left.low)
+
+
+def joint_gain(
+    total: Interval, savings: Sequence[dict[str, Interval]], parts: dict[str, float]
+) -> Interval | None:
+    """The gain of all cures at once.
+
+    Two cures of the same part do not add up: the better one counts. No part gives more
+    than it has.
+    """
+    if not savings:
+        return None
+    best: dict[str, Interval] = {}
+    for saving in savings:
+        for part, saved in saving.items():
+            if part not in best or saved.value > best[part].value:
+                best[part] = saved
+    combined = Interval.exact(0.0)
+    for part, saved in best.items():
+        combined = combined + _capped(saved, parts.get(part))
+    return gain(total, combined)
+
+
+def _capped(saved: Interval, available: float | None) -> Interval:
+    if available is None:
+        return saved
+    return Interval(
+        min(saved.value, available), min(saved.low, available), min(saved.high, available)
+    )

@@ -1,0 +1,1 @@
+"""The recording as typed data, and the reader that validates it."""

@@ -1,0 +1,104 @@
+"""# per-batch-callback (CB001)
+
+## What it finds
+A callback does real work after every batch: an evaluation, a prediction, a plot, a log.
+
+## Why it is slow
+Its time is added to every step. On JAX and torch it also waits for the device, which otherwise
+runs ahead.
+
+## Evidence
+- time inside your callback's batch hooks, measured by name, is 5 % or more of a step, and was
+  spent on the training thread.
+
+## Predicted gain
+The step without that time, but for one call in 50.
+
+## Example
+```python
+class Monitor(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        self.scores.append(self.model.evaluate(x_val, y_val, verbose=0))
+```
+
+## Use instead
+```python
+    def on_train_batch_end(self, batch, logs=None):
+        if batch % 50 == 0:
+            self.scores.append(self.model.evaluate(x_val, y_val, verbose=0))
+```
+or `on_epoch_end`.
+
+## Fix safety
+The weights stay the same on TensorFlow and JAX. What the callback records becomes coarser, so
+the cure is unsafe; a callback that changes the training (learning rate, early stop) acts later.
+
+## When not to
+The callback only reads `logs`: then its cost is small, and `self.async_safe = True` removes it.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.recording.schema import CallbackTotal
+from fitdoctor.units import duration, percent
+
+EVERY = 50  # batches between two calls after the cure
+# Keras's own; what they cost is another rule's matter (progress printing, checkpoints).
+OTHER_RULES = CHECKPOINT_CALLBACKS | {"History", "ProgbarLogger"}
+MEASURED_ERROR = 0.05
+
+
+class PerBatchCallback:
+    """CB001."""
+
+    code = "CB001"
+    name = "per-batch-callback"
+    summary = "a callback does real work after every batch"
+    page = __doc__ or ""
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Time in one callback's batch hooks, on the training thread."""
+        total = _heaviest(view)
+        if total is None or view.is_group:
+            return None
+        per_step = min(total.ns / view.costs.steps, view.costs.parts.get("callbacks", 0.0))
+        kept = 1 - 1 / EVERY
+        saved = Interval.around(per_step * kept, MEASURED_ERROR) if per_step > 0 else None
+        if saved is None:
+            return None
+        where = Where(total.file, total.line) if total.file and total.line else None
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where,
+            message=(
+                f"{total.name} takes {duration(per_step)} after every batch, "
+                f"{percent(per_step / view.costs.total.value)} of a step"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(self.safety, f"do it every {EVERY} batches, or in on_epoch_end"),
+            evidence={
+                "callback": total.name,
+                "ns_per_step": round(per_step),
+                "calls": total.count,
+            },
+            saves={"callbacks": saved},
+        )
+
+
+def _heaviest(view: View) -> CallbackTotal | None:
+    candidates = [
+        total
+        for total in view.recorded.callbacks
+        if total.hook == "batch" and total.name not in OTHER_RULES
+    ]
+    return max(candidates, key=lambda total: total.ns, default=None)
+
+
+RULE = PerBatchCallback()

@@ -1,0 +1,164 @@
+"""# retracing (CO001)
+
+## What it finds
+The step is traced or compiled again and again while training runs.
+
+## Why it is slow
+Tracing turns Python into a graph, which takes 0.1 to several seconds and is meant to happen
+once. It is repeated when `model.compile()` is called in a loop, when a Python number that
+changes is passed to a `tf.function`, or when a function is decorated anew in each round.
+
+## Evidence
+- at least 3 traces or compilations after the first steps, of the same model or function;
+- steps with a trace in them took so much longer that it is 5 % or more of the training.
+
+## Predicted gain
+The training without the extra time of those steps: from steps without a trace, or, where every
+step traces, from the same call repeated with the same arguments.
+
+## Example
+```python
+for epoch in range(20):
+    model.compile(keras.optimizers.Adam(rate * 0.9**epoch), "mse")
+    model.fit(x, y)
+```
+```python
+train_step(x, y, 0.1 * step)          # a tf.function and a Python float
+```
+
+## Use instead
+```python
+model.optimizer.learning_rate = rate * 0.9**epoch
+```
+```python
+train_step(x, y, tf.constant(0.1 * step))
+```
+
+## Fix safety
+Passing tensors keeps the numbers. Removing `compile()` from a loop does not: each compile also
+resets the optimizer's state (Adam's moments, momentum), which the cured script keeps.
+
+## When not to
+- One trace per model is right: building many models in turn is not retracing.
+- A second trace for a last, smaller batch happens once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from fitdoctor.analysis.rows import compile_events
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.recording.schema import Event
+from fitdoctor.units import duration
+
+MIN_RETRACES = 3
+# How well the extra time of steps with a trace is known.
+COMPILE_ERROR = 0.15
+
+
+class Retracing:
+    """CO001."""
+
+    code = "CO001"
+    name = "retracing"
+    summary = "the step is traced or compiled again and again"
+    page = __doc__ or ""
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Repeated traces of one model or function, and what they cost."""
+        lost = view.costs.parts.get("compile", 0.0)
+        retraces = repeated_traces(compile_events(view.recorded))
+        if len(retraces) < MIN_RETRACES or lost <= 0:
+            return None
+        recompiles = _repeated_compile_calls(view)
+        if recompiles:
+            where, cause, cure = _compile_in_loop(view, recompiles)
+        else:
+            where, cause, cure = _changing_argument(view, retraces)
+        saved = Interval(lost, lost * (1 - COMPILE_ERROR), lost * (1 + COMPILE_ERROR))
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where,
+            message=(
+                f"{cause}: {len(retraces)} traces, {duration(lost)} of every "
+                f"{duration(view.costs.total.value)} go into tracing again"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=cure,
+            evidence={
+                "retraces": len(retraces),
+                "compile_ns_per_step": round(lost),
+                "compile_calls": len(recompiles),
+                "changed": _what_changed(retraces),
+            },
+            saves={"compile": saved},
+        )
+
+
+def repeated_traces(events: list[Event]) -> list[Event]:
+    """Traces beyond the first of the same function of the same model."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    repeated = []
+    for event in events:
+        if str(event.detail.get("name", "")).startswith("Dataset_"):
+            continue  # pipelines are traced when they are made, also by Keras itself
+        detail = event.detail
+        key = (detail.get("name"), detail.get("file"), detail.get("line"), detail.get("model"))
+        seen[key] += 1
+        # TensorFlow traces a function twice when it creates variables; both are the first.
+        if seen[key] > 2 or (seen[key] == 2 and detail.get("changed")):
+            repeated.append(event)
+    return repeated
+
+
+def _repeated_compile_calls(view: View) -> list[Event]:
+    """compile() of one and the same model from one line, beyond the first."""
+    models = {event.detail.get("model") for event in compile_events(view.recorded)}
+    by_place: dict[tuple[object, ...], list[Event]] = {}
+    for event in view.compile_calls:
+        detail = event.detail
+        if detail.get("model") in models:
+            key = (detail.get("file"), detail.get("line"), detail["model"])
+            by_place.setdefault(key, []).append(event)
+    most = max(by_place.values(), key=len, default=[])
+    return most if len(most) >= MIN_RETRACES else []
+
+
+def _compile_in_loop(view: View, calls: list[Event]) -> tuple[Where | None, str, Cure]:
+    detail = calls[-1].detail
+    where = Where(str(detail["file"]), int(detail["line"])) if detail.get("file") else None
+    cure = Cure(
+        "unsafe",
+        "compile once; change the rate with model.optimizer.learning_rate = … "
+        "(each compile also reset the optimizer's state)",
+    )
+    return where, f"model.compile() was called {len(calls)} times for the same model", cure
+
+
+def _changing_argument(view: View, retraces: list[Event]) -> tuple[Where | None, str, Cure]:
+    detail = retraces[-1].detail
+    called_from = detail.get("called_from")
+    where = Where(str(called_from[0]), int(called_from[1])) if called_from else None
+    changed = _what_changed(retraces)
+    if changed and "Literal" in changed:
+        cure = Cure("safe", "pass it as a tensor: tf.constant(…) or a tf.Variable")
+        return where, f"a Python value passed to {detail.get('name')} changes ({changed})", cure
+    if changed:
+        cure = Cure("unsafe", "pad or bucket to a few shapes, or give tf.function an input_signature")
+        return where, f"{detail.get('name')} gets new shapes or types ({changed})", cure
+    cure = Cure("safe", "create the compiled function once, outside the loop")
+    return where, f"{detail.get('name')} is created anew each time", cure
+
+
+def _what_changed(retraces: list[Event]) -> str | None:
+    changed = [text for event in retraces for text in event.detail.get("changed") or ()]
+    return changed[-1][:160] if changed else None
+
+
+RULE = Retracing()

@@ -1,0 +1,182 @@
+"""# tiny-steps (HO002)
+
+## What it finds
+A step is so small that starting it costs more than computing it.
+
+## Why it is slow
+Each step has a fixed price: Python's loop, callbacks, the call into the framework, the launch
+of every op. With a small model and a small batch the arithmetic is a fraction of it.
+
+## Evidence
+- on one frozen batch, a quarter of the batch takes nearly as long (at least 0.6 of the time);
+- the same steps with `steps_per_execution` = 10 or 50, tried on your own model and data, are
+  faster by 5 % or more. On torch, where Keras does not support it: four times the batch takes
+  clearly less than four times as long.
+
+## Predicted gain
+The measured step under `steps_per_execution`, plus Keras's own loop divided by its number. On
+torch: samples per second at four times the batch.
+
+## Example
+```python
+model.compile("adam", "mse")
+model.fit(x, y, batch_size=32)
+```
+
+## Use instead
+```python
+model.compile("adam", "mse", steps_per_execution=10)
+```
+
+## Fix safety
+The same numbers bit for bit. Batch-level callbacks are then called once every 10 steps, so with
+such callbacks the cure is unsafe. A larger batch changes the training: advice only.
+
+## When not to
+- Time grows with the batch: the step is bound by arithmetic.
+- Input is the limit: cure that first.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration, percent
+
+# A quarter of the batch takes at least this share of the whole: dispatch, not arithmetic.
+FLAT = 0.6
+EXECUTIONS = (10, 50)
+# The larger number must be worth it: progress and callbacks become coarser.
+WORTH_MORE = 1.25
+BUILT_IN_CALLBACKS = frozenset({"History", "ProgbarLogger"})
+# Per-step costs outside the trial are divided by the number of executions only in part
+# (the iterator is still advanced step by step): this much either way.
+LOOP_UNCERTAINTY = 0.5
+
+
+class TinySteps:
+    """HO002."""
+
+    code = "HO002"
+    name = "tiny-steps"
+    summary = "starting a step costs more than computing it"
+    page = __doc__ or ""
+    safety: Safety = "safe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Flat batch scaling, and a measured way to start fewer or larger steps."""
+        flatness = _flatness(view)
+        if view.is_group or view.frozen is None or flatness is None or flatness < FLAT:
+            return None
+        best = _best_executions(view)
+        if best is not None:
+            return self._executions(view, flatness, *best)
+        return self._larger_batch(view, flatness) if view.backend == "torch" else None
+
+    def _executions(
+        self, view: View, flatness: float, executions: int, after: Interval
+    ) -> Finding:
+        saved = view.costs.core.minus(after)
+        watchers = _batch_callbacks(view)
+        safety: Safety = "unsafe" if watchers else "safe"
+        note = f"; {watchers[0]} is then called every {executions} steps" if watchers else ""
+        return self._finding(
+            view,
+            flatness,
+            saved,
+            Cure(safety, f"compile(..., steps_per_execution={executions}){note}"),
+            executions=executions,
+        )
+
+    def _larger_batch(self, view: View, flatness: float) -> Finding | None:
+        scaled = _scaled(view, 4.0)
+        rows = (view.result("batch_scaling") or {}).get("rows")
+        if scaled is None or view.frozen is None or rows is None:
+            return None
+        outside = view.costs.core.minus(view.frozen)
+        saved = view.costs.core.minus((scaled + outside).scaled(0.25))
+        return self._finding(
+            view,
+            flatness,
+            saved,
+            Cure("advice", f"a batch of {rows * 4} would process as many samples in less time; "
+                 "it changes the training. Or train on a device with less start-up per step"),
+            executions=1,
+        )
+
+    def _finding(
+        self, view: View, flatness: float, saved: Interval, cure: Cure, *, executions: int
+    ) -> Finding:
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"a step takes {duration(view.costs.core.value)}, and a quarter of the batch "
+                f"still {percent(flatness)} of it: the price is starting a step, not computing it"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=cure,
+            evidence={
+                "step_ns": round(view.costs.core.value),
+                "quarter_batch_share": round(flatness, 2),
+                "steps_per_execution": executions,
+                "rows": (view.result("batch_scaling") or {}).get("rows"),
+            },
+            saves={"step": saved},
+        )
+
+
+def _flatness(view: View) -> float | None:
+    """Time at a quarter of the batch over time at the whole batch."""
+    quarter = _scaled(view, 0.25)
+    if quarter is None or view.frozen is None:
+        return None
+    return quarter.value / view.frozen.value
+
+
+def _scaled(view: View, times: float) -> Interval | None:
+    data = view.result("batch_scaling")
+    if not data:
+        return None
+    windows = data["sizes"].get(str(int(data["rows"] * times)))
+    return from_windows(windows["ns"]) if windows else None
+
+
+def _best_executions(view: View) -> tuple[int, Interval] | None:
+    """The number of steps per execution worth recommending, and the step it would give."""
+    base = view.probe_ns("steps_per_execution_1")
+    if base is None:
+        return None
+    best: tuple[int, Interval] | None = None
+    for executions in EXECUTIONS:
+        trial = view.probe_ns(f"steps_per_execution_{executions}")
+        if trial is None:
+            continue
+        after = trial + _loop_share(view, base, executions)
+        if best is None or best[1].value > WORTH_MORE * after.value:
+            best = (executions, after)
+    return best
+
+
+def _loop_share(view: View, base: Interval, executions: int) -> Interval:
+    """Keras's loop around the step, once per execution instead of once per step."""
+    loop = max(0.0, view.costs.core.value - base.value)
+    share = loop / executions
+    return Interval(share, share * (1 - LOOP_UNCERTAINTY), share * (1 + LOOP_UNCERTAINTY))
+
+
+def _batch_callbacks(view: View) -> list[str]:
+    """The user's callbacks that look at every batch."""
+    return [
+        total.name
+        for total in view.recorded.callbacks
+        if total.hook == "batch" and total.name not in BUILT_IN_CALLBACKS
+    ]
+
+
+RULE = TinySteps()

@@ -1,0 +1,160 @@
+"""# eager-execution (HO004)
+
+## What it finds
+The training step runs op by op in Python instead of as one compiled function.
+
+## Why it is slow
+Each op crosses from Python into the framework and back. A small model has hundreds of them per
+step, and nothing is fused. Usual causes: `run_eagerly=True` left from debugging, or a
+`GradientTape` loop without `@tf.function`, or a JAX loop without `jax.jit`.
+
+## Evidence
+- `run_eagerly` is set, or the loop's body calls no compiled function;
+- the same step compiled, tried on your own model and batch, is faster by 5 % or more.
+
+## Predicted gain
+The measured compiled step in place of the eager one. For a loop body without a function of its
+own, a stand-in step (forward, backward, update of the same model on the same batch) is compiled;
+the interval is then wider.
+
+## Example
+```python
+model.compile("adam", "mse", run_eagerly=True)
+```
+```python
+for x, y in dataset:
+    with tf.GradientTape() as tape:
+        loss = loss_function(y, model(x, training=True))
+    ...
+```
+
+## Use instead
+```python
+model.compile("adam", "mse")
+```
+```python
+@tf.function
+def train_step(x, y):
+    ...
+```
+
+## Fix safety
+Bit for bit the same on TensorFlow; rounding may differ on JAX. Python side effects inside the
+step (prints, appends, `.numpy()`) run only while tracing: move them out first.
+
+## When not to
+On torch Keras always runs eagerly; that is not a fault of the script.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration
+
+# The compiled step must be this much faster; less may be noise of the trial.
+CLEARLY_FASTER = 1.1
+# A stand-in step leaves out the user's own loss, metrics and bookkeeping.
+STAND_IN_ERROR = 0.35
+
+
+class EagerExecution:
+    """HO004."""
+
+    code = "HO004"
+    name = "eager-execution"
+    summary = "the training step runs op by op in Python instead of compiled"
+    page = __doc__ or ""
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """An eager step, and the same step compiled in a trial."""
+        return self._fit(view) or self._loop(view)
+
+    def _fit(self, view: View) -> Finding | None:
+        compiled = view.probe_ns("graph_trial")
+        if compiled is None or view.frozen is None:
+            return None
+        if compiled.value * CLEARLY_FASTER > view.frozen.value:
+            return None
+        recorded = view.recorded
+        return self._finding(
+            view,
+            view.frozen,
+            compiled,
+            Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            "run_eagerly is set",
+            "remove run_eagerly=True from compile()",
+        )
+
+    def _loop(self, view: View) -> Finding | None:
+        data = view.result("compiled_step")
+        if view.recorded.kind != "loop" or data is None:
+            return None
+        compiled = from_windows(data["ns"])
+        stands_in = data.get("stands_for") == "reference"
+        eager = self._eager_body(view, data)
+        if compiled is None or eager is None:
+            return None
+        if compiled.value * CLEARLY_FASTER > eager.value:
+            return None
+        if stands_in:
+            compiled = Interval(
+                compiled.value, compiled.low, compiled.high * (1 + STAND_IN_ERROR)
+            )
+        recorded = view.recorded
+        where = Where(recorded.file, recorded.line or 0) if recorded.file else None
+        if data.get("file"):
+            where = Where(str(data["file"]), int(data["line"]))
+        decorator = "@jax.jit" if view.backend == "jax" else "@tf.function"
+        cure = (
+            f"put the loop's body into a function with {decorator}"
+            if stands_in
+            else f"decorate {data.get('function')} with {decorator}"
+        )
+        return self._finding(
+            view, eager, compiled, where, "the loop's body calls no compiled function", cure
+        )
+
+    @staticmethod
+    def _eager_body(view: View, data: dict[str, object]) -> Interval | None:
+        """The eager step timed in the same trial, or the loop's whole body."""
+        eager = data.get("eager")
+        if isinstance(eager, dict):
+            return from_windows(eager["ns"])
+        if view.frozen is not None:
+            return view.frozen
+        return Interval.around(view.costs.parts["step"], 0.05)
+
+    def _finding(
+        self,
+        view: View,
+        eager: Interval,
+        compiled: Interval,
+        where: Where | None,
+        cause: str,
+        cure: str,
+    ) -> Finding:
+        saved = eager.minus(compiled)
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where,
+            message=(
+                f"{cause}: a step takes {duration(eager.value)} op by op, "
+                f"{duration(compiled.value)} compiled"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure("safe" if view.backend == "tensorflow" else "unsafe", cure),
+            evidence={
+                "eager_ns": round(eager.value),
+                "compiled_ns": round(compiled.value),
+            },
+            saves={"step": saved},
+        )
+
+
+RULE = EagerExecution()

@@ -1,0 +1,167 @@
+"""# serial-reads (IN002)
+
+## What it finds
+Training waits for data that is mostly waiting itself: for a disk, a network, a service.
+
+## Why it is slow
+Each read takes time in which nothing is computed. Reads that follow one another add their
+delays up; reads that are under way together share them.
+
+## Evidence
+- a real step takes longer than a step on one batch held in memory (gain of 5 % or more), and
+  the loader alone is slow enough to explain at least half of the difference;
+- while the loader runs alone, fewer than 0.6 cores are busy: it waits, it does not work;
+- fewer reads are in flight than the cure would allow.
+
+## Predicted gain
+The waiting part of a batch divided by the reads in flight after the cure, its CPU part
+unchanged, both beside the step. Assumes that the storage serves that many readers as fast.
+
+## Example
+```python
+dataset.map(read_remote).batch(32)
+RemoteRows(workers=1)                     # a PyDataset
+```
+
+## Use instead
+```python
+options = tf.data.Options()
+options.threading.private_threadpool_size = 16
+dataset.map(read_remote, num_parallel_calls=16).batch(32).with_options(options)
+RemoteRows(workers=4)
+```
+`num_parallel_calls` alone is capped at the number of cores by tf.data's thread pool.
+
+## Fix safety
+Same samples in the same order (tf.data is deterministic unless told otherwise; PyDataset keeps
+the order). A reader that is not thread-safe must not be called from several threads.
+
+## When not to
+- The CPU is busy while loading: IN001 (Python) or real work.
+- Only the first epoch is slow: the files were not in the page cache yet.
+"""
+
+from __future__ import annotations
+
+import math
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
+from fitdoctor.rules.in001 import BUSY_CORES, python_place
+from fitdoctor.units import duration
+
+# Threads of tf.data are cheap; more than this rarely helps and may overload a server.
+TF_DATA_READS = 16
+# Python threads share one lock and each holds a batch: two per core is a sound start.
+THREADS_PER_CORE = 2
+# A loader's storage may serve several readers more slowly than one.
+SHARING_LOSS = 1.25
+
+
+class SerialReads:
+    """IN002."""
+
+    code = "IN002"
+    name = "serial-reads"
+    summary = "reads wait for disk or network one after another, and training waits for them"
+    page = __doc__ or ""
+    safety: Safety = "safe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Slow input while the CPU is idle, and room for more reads at a time."""
+        loader = view.loader
+        if loader is None or not input_is_slow(view):
+            return None
+        busy = loader.cores + loader.children_cores
+        now, after = reads_in_flight(view)
+        if busy >= BUSY_CORES or after <= now or is_pool_capped(view):
+            return None
+        saved = saved_by(view, with_reads(view, after / now), overlapped=True)
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=read_place(view),
+            message=(
+                f"one batch takes {duration(loader.ns.value)} to read, nearly all of it waiting "
+                f"({busy:.1f} cores busy), {now:.0f} at a time; "
+                f"the step itself takes {duration(view.ceiling_step.value)}"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(*_cure(view, after)),
+            evidence={
+                "loader_ns": round(loader.ns.value),
+                "frozen_step_ns": round(view.ceiling_step.value),
+                "busy_cores": round(busy, 2),
+                "reads_in_flight": now,
+                "reads_in_flight_after": after,
+                "measured_in_place": loader.in_place,
+            },
+            saves={"input_wait": saved},
+        )
+
+
+def reads_in_flight(view: View) -> tuple[float, float]:
+    """How many reads run at a time now, and how many the cure would run."""
+    loader = view.loader
+    kind = view.input.get("kind")
+    if kind == "tf.data":
+        return 1.0, float(TF_DATA_READS)
+    wanted = math.ceil(loader.ns.value / view.ceiling_step.value) + 1 if loader else 2
+    most = max(2, min(wanted, THREADS_PER_CORE * view.cpus))
+    now = max(1, int(view.input.get("workers", 1) or 1))
+    return float(now), float(most)
+
+
+def is_pool_capped(view: View) -> bool:
+    """A tf.data stage already asks for parallel calls: then its thread pool is the cap (IN003)."""
+    return any(
+        stage.get("parallel") not in (None, 1)
+        for stage in view.input.get("stages", ())
+        if stage.get("op", "").startswith(("ParallelMap", "ParallelInterleave", "Map"))
+    )
+
+
+def with_reads(view: View, times: float) -> Interval:
+    """Time per batch when the waiting is shared by `times` as many reads."""
+    loader = view.loader
+    if loader is None:
+        raise ValueError("with_reads() needs a measured loader")
+    working = min(1.0, loader.cores + loader.children_cores)
+    work = loader.ns.scaled(working)
+    waiting = loader.ns.scaled(1.0 - working)
+    shared = Interval(
+        waiting.value / times, waiting.low / times, waiting.high / times * SHARING_LOSS
+    )
+    return work + shared
+
+
+def read_place(view: View) -> Where | None:
+    """The stage that reads, or the user's line that waits."""
+    stages = view.input.get("stages", ())
+    for stage in stages:
+        if stage.get("op", "").startswith(("Map", "ParallelMap", "Interleave", "FlatMap")) and (
+            stage.get("file") and not any(s.get("python") for s in stages)
+        ):
+            return Where(str(stage["file"]), int(stage["line"]))
+    return python_place(view)
+
+
+def _cure(view: View, reads: float) -> tuple[Safety, str]:
+    kind = view.input.get("kind")
+    if kind == "tf.data":
+        return "safe", (
+            f"num_parallel_calls={TF_DATA_READS} on the map, and "
+            f"options.threading.private_threadpool_size={TF_DATA_READS}: without the second, "
+            f"tf.data runs only {view.cpus} at a time"
+        )
+    if kind == "PyDataset":
+        return "safe", f"give the PyDataset workers={reads:.0f} (threads); more if storage allows"
+    if kind == "DataLoader":
+        return "safe", f"DataLoader(num_workers={reads:.0f}, persistent_workers=True)"
+    return "advice", f"read from a keras.utils.PyDataset with workers={reads:.0f} instead"
+
+
+RULE = SerialReads()

@@ -1,0 +1,103 @@
+"""# dominant-layer (MO008)
+
+## What it finds
+Nothing holds the training up but its own arithmetic, and one layer is nearly all of it.
+
+## Why it is slow
+It is not slow for what it computes. Only computing less makes it faster: a narrower layer,
+a smaller input, fewer steps.
+
+## Evidence
+- a real step takes no longer than a step on a frozen batch (within 15 %);
+- four times smaller batches take clearly less time, or the step is long: no dispatch limit;
+- in the forward pass, timed layer by layer, one layer takes at least 80 %.
+
+## Predicted gain
+The step if that layer cost half as much, as with half its width. A price, not a promise: what
+it does to accuracy is for you to find out.
+
+## Example
+```python
+keras.layers.Conv2D(1024, 3)
+```
+
+## Use instead
+```python
+keras.layers.Conv2D(512, 3)          # if the accuracy allows it
+```
+
+## Fix safety
+Another model. Advice only.
+
+## When not to
+The work is spread over the layers: then the model as a whole is what it costs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration, percent
+
+DOMINANT_SHARE = 0.8
+# Real over frozen step up to which the step itself is the limit.
+AT_CEILING = 1.15
+# Half the width halves a layer's cost, or quarters it where the next layer narrows too.
+HALVED = Interval(0.5, 0.35, 0.7)
+
+
+class DominantLayer:
+    """MO008."""
+
+    code = "MO008"
+    name = "dominant-layer"
+    summary = "one layer is nearly all of the arithmetic"
+    page = __doc__ or ""
+    safety: Safety = "advice"
+
+    def detect(self, view: View) -> Finding | None:
+        """At the ceiling of the step, with one layer above the threshold."""
+        data = view.result("layers")
+        if data is None or view.frozen is None or view.is_group:
+            return None
+        if view.core.value > AT_CEILING * view.frozen.value:
+            return None
+        layers: list[dict[str, Any]] = data["layers"]
+        whole = sum(float(layer["ns"]) for layer in layers)
+        if not layers or whole <= 0 or layers[0]["is_model"]:
+            return None
+        top = layers[0]
+        share = float(top["ns"]) / whole
+        if share < DOMINANT_SHARE:
+            return None
+        saved = HALVED.scaled(share * view.frozen.value)
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"the layer {top['name']} ({top['type']}) is {percent(share)} of the forward "
+                f"pass; the step of {duration(view.core.value)} is its arithmetic"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(
+                self.safety,
+                f"if accuracy allows: {top['name']} at half its width (the price is measured, "
+                "the accuracy is not)",
+            ),
+            evidence={
+                "layer": str(top["name"]),
+                "type": str(top["type"]),
+                "forward_share": round(share, 3),
+                "parameters": top.get("parameters"),
+            },
+            saves={"step": saved},
+        )
+
+
+RULE = DominantLayer()

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from diagnoses import MS, bare_diagnosis, diagnosis, finding, healthy_workload, slow_workload
+from rich.cells import cell_len
+
+from fitdoctor.findings.diagnosed import Diagnosis, Health, Part, StepTime
+from fitdoctor.findings.finding import Cure, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.report.step_time import bar
+from fitdoctor.report.terminal import render
+from fitdoctor.report.text import clean, for_encoding, place, shorten_left
+
+CWD = "/work/project"
+HOSTILE = (
+    "a\x1b[31mred\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\r\n\tb\x00\x9b2J\u202egnp\u2028c\udcff"
+)
+
+
+def screen(shown: Diagnosis, **options: object) -> str:
+    return render(shown, cwd=CWD, **options)  # type: ignore[arg-type]
+
+
+# What must not be there.
+
+
+def test_a_healthy_script_gets_no_advice() -> None:
+    text = screen(diagnosis(healthy_workload()))
+    assert "as fast as this model and this machine allow" in text
+    assert "No finding" in text
+    for word in ("What would help", "[*]", "[!]", "fitdoctor rule", "warning", "not measured"):
+        assert word not in text
+
+
+def test_a_part_that_takes_nothing_is_not_shown() -> None:
+    assert "waiting for data" not in screen(diagnosis(healthy_workload()))
+
+
+def test_only_commands_that_exist_are_named() -> None:
+    text = screen(diagnosis(slow_workload()), verbose=True)
+    assert set(re.findall(r"fitdoctor (\w+)", text)) == {"rule", "report"}
+
+
+def test_not_judged_does_not_say_that_nothing_helps() -> None:
+    workload = healthy_workload(verdict="not-judged", sentence="", step=None, breakdown=())
+    text = screen(diagnosis(workload))
+    assert "No finding" not in text
+    assert "There was not enough to judge." in text
+    assert "was not measured: no steady state" in text
+
+
+def test_everything_missing_can_be_shown() -> None:
+    text = screen(bare_diagnosis(), verbose=True)
+    assert "our own cost not measured" in text
+    assert "IN002" in text
+
+
+def test_nothing_trained_can_be_shown() -> None:
+    assert "0 steps" in screen(diagnosis())
+
+
+def test_hostile_strings_cannot_steer_the_terminal() -> None:
+    bad = finding(
+        rule=HOSTILE,
+        name=HOSTILE,
+        where=Where(HOSTILE, 1),
+        message=HOSTILE,
+        cure=Cure("safe", HOSTILE),
+        evidence={HOSTILE: HOSTILE},
+    )
+    workload = healthy_workload(
+        kind=HOSTILE,
+        sentence=HOSTILE,
+        findings=(bad, bad),
+        joint_gain=Interval(2, 1, 3),
+        breakdown=(Part(HOSTILE, 1.0, 1.0),),
+        health=(Health("error", HOSTILE),),
+        not_measured=(HOSTILE,),
+    )
+    shown = diagnosis(
+        workload,
+        healthy_workload(kind=HOSTILE, total_ns=1),
+        script=HOSTILE,
+        keras={"version": HOSTILE, "backend": HOSTILE},
+        machine={HOSTILE: HOSTILE},
+        recording=HOSTILE,
+    )
+    text = screen(shown, verbose=True)
+    assert not [c for c in text if not c.isprintable() and c != "\n"]
+    assert "[bold]" in screen(diagnosis(healthy_workload(sentence="[bold]x[/bold]")))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 300])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    long_place = Where("/elsewhere/" + "deep/" * 30 + "data.py", 31)
+    rows = (
+        finding(name="recomputed-preprocessing", where=long_place, gain=Interval(1.04, 1.02, 1.05)),
+        finding(message="word " * 60, cure=Cure("unsafe", "x" * 200)),
+        finding(rule="IN001", name="名前" * 9, cure=Cure("advice", "move the data")),
+    )
+    shown = diagnosis(
+        healthy_workload(
+            findings=rows, joint_gain=Interval(2.6, 2.1, 2.9), step=StepTime(MS, MS, MS)
+        ),
+        slow_workload(),
+        ended="killed",
+        exit_signal=9,
+    )
+    lines = screen(shown, width=width, verbose=True).split("\n")
+    assert max(map(cell_len, lines)) <= min(width, 100)
+    if width == 80:
+        assert any("data.py:31" in line and "1.04× (1.02–1.05)" in line for line in lines)
+
+
+# What must be there.
+
+
+def test_the_order_of_the_screen() -> None:
+    text = screen(diagnosis(slow_workload(), health=(Health("info", "a short recording"),)))
+    wanted = [
+        "412 steps, 380 in steady state",
+        "note: a short recording",
+        "Two thirds of every step",
+        "warning: another process used 40 % of the CPU",
+        "One step of fit (train.py:88) takes 148 ms",
+        "waiting for data  96.0 ms  65 %  ████",
+        "With data already in memory a step takes 41.0 ms",
+        "What would help",
+        "IN002 [*] serial-reads       data.py:31     61.7 ms   2.4× (1.90–2.6)",
+        "why  The loader reads one file at a time",
+        "cure read several files at once",
+        "CB001 [!] per-batch-callback train.py:88     142 ms 1.04× (1.02–1.05)",
+        "both                                        56.9 ms    2.6× (2.1–2.9)",
+        "not measured: loader alone",
+        "[*] keeps the training the same   [!] may change it",
+        "fitdoctor rule IN002",
+    ]
+    positions = [text.find(part) for part in wanted]
+    assert -1 not in positions, wanted[positions.index(-1)]
+    assert positions == sorted(positions)
+
+
+def test_colour_changes_nothing_but_colour() -> None:
+    shown = diagnosis(slow_workload())
+    plain, colored = screen(shown), screen(shown, color=True)
+    assert "\x1b" not in plain
+    without = re.sub(r"\x1b\[[0-9;]*m", "", colored)
+    assert [line.rstrip() for line in without.split("\n")] == plain.split("\n")
+
+
+def test_of_several_workloads_the_longest_and_those_with_findings_are_shown_in_full() -> None:
+    longest = healthy_workload(total_ns=100_000 * MS)
+    small = healthy_workload(kind="predict", calls=400, total_ns=5, where=Where("eval.py", 9))
+    text = screen(diagnosis(small, slow_workload(), longest, joint_gain=Interval(1.2, 1.1, 1.3)))
+    assert text.count("One step of") == 2
+    assert "predict (eval.py:9), called 400 times, 412 steps: The training runs" in text
+    assert "All of it together: 1.20× (1.10–1.30)" in text
+
+
+@pytest.mark.parametrize(
+    ("ended", "code", "number", "words"),
+    [
+        ("examined", 0, None, "--continue lets it go on"),
+        ("crashed", 1, None, "Your script failed (exit code 1)"),
+        ("interrupted", None, 2, "was interrupted"),
+        ("killed", None, 9, "SIGKILL, often: out of memory"),
+        ("killed", None, None, "The script was killed;"),
+        ("killed", None, 250, "signal 250"),
+    ],
+)
+def test_how_it_ended(ended: str, code: int | None, number: int | None, words: str) -> None:
+    shown = diagnosis(slow_workload(), ended=ended, exit_code=code, exit_signal=number)
+    assert words in screen(shown)
+
+
+def test_evidence_is_for_the_curious() -> None:
+    shown = diagnosis(slow_workload())
+    assert "reads_per_step=12" not in screen(shown)
+    assert "disk=not measured" in screen(shown, verbose=True)
+
+
+def test_clean_keeps_words_and_drops_steering() -> None:
+    assert clean(HOSTILE) == "aredlink bgnp c?"
+    assert clean("naïve 数据 ok") == "naïve 数据 ok"
+
+
+def test_small_texts() -> None:
+    assert bar(1.0, 4) == "████"
+    assert bar(float("nan")) == ""
+    assert place("/work/project/a/b.py", 3, cwd=CWD) == "a/b.py:3"
+    assert place("/usr/lib/b.py", 3, cwd=CWD) == "/usr/lib/b.py:3"
+    assert shorten_left("abcdef", 4) == "…def"
+    assert for_encoding("2.4× (1.9–2.6) ▌", "ascii") == "2.4x (1.9-2.6) #"
+    assert for_encoding("2.4×", "utf-8") == "2.4×"
