@@ -73,17 +73,13 @@ def _watch_backends(
         graph_clock.ITERATOR_MODULE, functools.partial(_on_tf_iterators, recorder, clock, loops)
     )
     hooks.when_imported(tensorflow_traces.TRACING_MODULE, traces.watch)
-    hooks.when_imported(
-        tf_data.DATASET_MODULE, functools.partial(tf_data.watch_datasets, recorder)
-    )
+    hooks.when_imported(tf_data.DATASET_MODULE, functools.partial(tf_data.watch_datasets, recorder))
     hooks.when_imported(
         tensorflow_calls.FUNCTION_MODULE,
         functools.partial(tensorflow_calls.watch_function_calls, recorder, loops),
     )
     hooks.when_imported("jax", functools.partial(jax.watch_compiles, recorder))
-    hooks.when_imported(
-        DATA_LOADER_MODULE, functools.partial(_on_data_loader, recorder, loops)
-    )
+    hooks.when_imported(DATA_LOADER_MODULE, functools.partial(_on_data_loader, recorder, loops))
     hooks.when_imported(OPTIMIZER_MODULE, functools.partial(_on_optimizer, recorder, loops))
 
 

@@ -75,9 +75,7 @@ def _diagnosed(recording: Recording, workload: RecordedWorkload) -> DiagnosedWor
     where = Where(workload.file, workload.line or 0) if workload.file else None
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
         return _not_judged(workload, where, view)
-    findings = ranked(
-        [found for rule in all_rules() if (found := rule.detect(view)) is not None]
-    )
+    findings = ranked([found for rule in all_rules() if (found := rule.detect(view)) is not None])
     findings = _one_cause_each(findings)
     verdict, sentence = _verdict(view, findings)
     costs = view.costs

@@ -62,9 +62,7 @@ class Interval:
         """The ratio of two positive quantities."""
         if other.low <= 0:
             raise ValueError(f"divided_by() needs a positive divisor, received {other!r}")
-        return Interval(
-            self.value / other.value, self.low / other.high, self.high / other.low
-        )
+        return Interval(self.value / other.value, self.low / other.high, self.high / other.low)
 
     @staticmethod
     def maximum(first: Interval, second: Interval) -> Interval:

@@ -124,7 +124,7 @@ def test_the_order_of_the_screen() -> None:
         "note: a short recording",
         "Two thirds of every step",
         "warning: another process used 40 % of the CPU",
-        "One step of fit (train.py:88) takes 148 ms",
+        "One step of fit (train.py:88) costs 148 ms",
         "waiting for data  96.0 ms  65 %  ████",
         "With data already in memory a step takes 41.0 ms",
         "What would help",

@@ -125,7 +125,8 @@ def _split_compile(
     workload: RecordedWorkload, rows: Sequence[Row], inside: dict[str, float]
 ) -> dict[str, float]:
     """Every step compiles: what it would take without is known from a repeated call, or
-    else from the compiles' own durations."""
+    else from the compiles' own durations.
+    """
     steps = sum(row.executions for row in rows)
     excess = sum(min(row.compiled, row.step) for row in rows) / steps
     repeated = workload.result("repeat_call")

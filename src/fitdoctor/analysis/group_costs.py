@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 
 from fitdoctor.analysis.costs import Costs, parts_that_sum
@@ -59,7 +60,7 @@ def _consecutive(workload: RecordedWorkload) -> list[tuple[CallRow, CallRow]]:
     calls = workload.calls[1:]
     return [
         (call, after)
-        for call, after in zip(calls, calls[1:], strict=False)
+        for call, after in itertools.pairwise(calls)
         if not any(begin < after.t and end > call.t for begin, end in probes)
     ]
 

@@ -51,7 +51,9 @@ def not_measured(workload: RecordedWorkload) -> list[str]:
     return [
         f"{name.replace('_', ' ')}: {probe.reason}"
         for name, probe in workload.probes.items()
-        if not probe.is_ok and not name.startswith("steps_per_execution") and name != "repeat_call"
+        if not probe.is_ok
+        and not name.startswith("steps_per_execution")
+        and name != "repeat_call"
         and name != "compiled_step"
     ]
 

@@ -24,9 +24,7 @@ def warm_up_length(durations: Sequence[float]) -> int:
     if len(durations) < 4 * BATCH:
         return _short_warm_up(durations)
     logs = _clipped([math.log(max(1e-9, d)) for d in durations])
-    means = [
-        statistics.fmean(logs[i : i + BATCH]) for i in range(0, len(logs) - BATCH + 1, BATCH)
-    ]
+    means = [statistics.fmean(logs[i : i + BATCH]) for i in range(0, len(logs) - BATCH + 1, BATCH)]
     best, best_error = 0, math.inf
     for cut in range(int(len(means) * _LIMIT_SHARE) + 1):
         kept = means[cut:]

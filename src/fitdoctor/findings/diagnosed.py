@@ -76,6 +76,13 @@ class DiagnosedWorkload:
     total_ns: int  # wall time the workload took in the recording
     not_measured: tuple[str, ...] = ()  # "loader alone: a one-shot generator ..."
 
+    @property
+    def cost_ns(self) -> float | None:
+        """What one step costs with everything around it; the breakdown sums to it."""
+        if self.breakdown:
+            return sum(part.ns_per_step for part in self.breakdown)
+        return self.step.median_ns if self.step is not None else None
+
 
 @dataclass(frozen=True)
 class Diagnosis:

@@ -19,6 +19,15 @@ def after(total: Interval, saved: Interval) -> Interval:
     return Interval(value, min(low, value), max(high, value))
 
 
+def saved_leaving(total: Interval, left: Interval) -> Interval:
+    """What is saved when this much is left of a step.
+
+    For cures that take nearly everything away, what is left is known better than what
+    is saved: 98 % saved, give or take 2 %, would say nothing about the gain.
+    """
+    return Interval.exact(total.value).minus(left)
+
+
 def gain(total: Interval, saved: Interval) -> Interval:
     """Time now over time after."""
     left = after(total, saved)

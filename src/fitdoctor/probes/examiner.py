@@ -119,9 +119,7 @@ class Examiner:
         self._say(loop.workload)
         loop.workload.flush_steps()
         self._record_loop(loop)
-        examination = LoopExamination(
-            self._recorder, self._backend(), loop, go_on=self._go_on
-        )
+        examination = LoopExamination(self._recorder, self._backend(), loop, go_on=self._go_on)
         examination.start()
         if not self._go_on:
             self._loop_examinations[loop.workload.number] = examination
@@ -176,8 +174,7 @@ class Examiner:
             return False
         total = sum(w.total_ns for w in self._recorder.workloads.values())
         return all(
-            w.probed or w.total_ns < HEAVY_SHARE * total
-            for w in self._recorder.workloads.values()
+            w.probed or w.total_ns < HEAVY_SHARE * total for w in self._recorder.workloads.values()
         )
 
     # -- what ----------------------------------------------------------------------

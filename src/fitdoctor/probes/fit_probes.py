@@ -88,9 +88,7 @@ class FitExamination:
     def _probe_short_step(self) -> None:
         self._probe(
             "batch_scaling",
-            lambda: scaling.batch_scaling(
-                self._backend, self._call, self._batch, self._result
-            ),
+            lambda: scaling.batch_scaling(self._backend, self._call, self._batch, self._result),
         )
         if self._call.executions != 1:
             return

@@ -13,6 +13,7 @@ from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.patches import Patches
 
 REPEATS = 3
+MAX_ROWS = 64
 
 
 class LayerTimer:
@@ -59,7 +60,7 @@ def layer_costs(backend: Backend, model: Any, forward: Callable[[], Any]) -> Dat
     with timer.watching():
         for _ in range(REPEATS):
             backend.wait_for(forward())
-    rows = [
+    rows: list[Data] = [
         {
             "name": str(timer.layers[key].name),
             "type": type(timer.layers[key]).__name__,
@@ -69,7 +70,8 @@ def layer_costs(backend: Backend, model: Any, forward: Callable[[], Any]) -> Dat
         }
         for key, times in timer.own_ns.items()
     ]
-    return {"layers": sorted(rows, key=lambda row: -row["ns"])[:64]}
+    rows.sort(key=lambda row: -int(row["ns"]))
+    return {"layers": rows[:MAX_ROWS]}
 
 
 def _parameters(layer: Any) -> int | None:

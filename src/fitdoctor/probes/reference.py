@@ -27,7 +27,6 @@ def reference_step(names: dict[str, Any], element: Any) -> Callable[[], Any]:
         raise NotAvailable("the loop's body calls no function, and its model was not found")
     model, optimizer, x = models[0], optimizers[0], leaves[0]
 
-    @tf.function
     def step() -> Any:
         with tf.GradientTape() as tape:
             outputs = model(x, training=True)
@@ -36,5 +35,5 @@ def reference_step(names: dict[str, Any], element: Any) -> Callable[[], Any]:
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return loss
 
-    called: Callable[[], Any] = step
-    return called
+    compiled: Callable[[], Any] = tf.function(step)
+    return compiled

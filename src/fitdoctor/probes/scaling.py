@@ -28,9 +28,7 @@ def batch_scaling(backend: Backend, call: Call, batch: Any, result: Any) -> Data
     for size in (rows // FACTOR, rows * FACTOR):
         if size < 1:
             continue
-        scaled = (
-            backend.cut(batch, size) if size < rows else backend.widen(batch, FACTOR)
-        )
+        scaled = backend.cut(batch, size) if size < rows else backend.widen(batch, FACTOR)
         data["sizes"][str(size)] = _time(backend, call, function, scaled, result)
     return data
 

@@ -1,1 +1,1 @@
-"""SCRIPT -> RECORDING. Everything but `launch`, `sampler` and `files` runs in the user's process."""
+"""SCRIPT -> RECORDING; only `launch`, `sampler`, `cgroup` and `files` run in the parent."""

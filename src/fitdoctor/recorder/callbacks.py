@@ -41,7 +41,7 @@ class TimedCallback:
         return getattr(self.wrapped, name)
 
     @property  # type: ignore[misc]
-    def __class__(self) -> type:  # noqa: D105 - isinstance(callback, ModelCheckpoint) must hold
+    def __class__(self) -> type:
         return type(self.wrapped)
 
 

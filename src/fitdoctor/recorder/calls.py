@@ -39,9 +39,7 @@ class Call:
         self.arguments = arguments
         self.parent = parent
         self.number = workload.calls
-        self.is_validation = kind == "evaluate" and bool(
-            arguments.get("_use_cached_eval_dataset")
-        )
+        self.is_validation = kind == "evaluate" and bool(arguments.get("_use_cached_eval_dataset"))
         self.begin = recorder.clock()
         self.first_step: int | None = None
         self.steps = 0

@@ -37,7 +37,8 @@ class Columns:
     def take(self) -> dict[str, list[int | None]]:
         """All rows as columns; starts empty again."""
         rows, self.rows = self.rows, []
-        return {name: list(column) for name, column in zip(self.names, zip(*rows), strict=True)}
+        columns = zip(*rows, strict=True)
+        return {name: list(column) for name, column in zip(self.names, columns, strict=True)}
 
 
 class Workload:
@@ -94,9 +95,7 @@ class Workload:
         """One execution of the step function; times in nanoseconds."""
         self._step_rows.rows.append((t, step, wait, callbacks))
 
-    def flush_steps(
-        self, graph_wait: int | None = None, others_cores: float | None = None
-    ) -> None:
+    def flush_steps(self, graph_wait: int | None = None, others_cores: float | None = None) -> None:
         """Write the steps kept so far.
 
         Args:

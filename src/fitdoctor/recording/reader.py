@@ -95,8 +95,8 @@ class _Builder:
     def add(self, line: str) -> None:
         record = _parse(line)
         kind = record.get("k") if record is not None else None
-        action = getattr(self, f"_add_{kind}", None) if isinstance(kind, str) else None
-        if record is None or kind is None:
+        action = getattr(self, f"_add_{kind}", None)
+        if record is None or not isinstance(kind, str):
             self.broken += bool(line.strip())
             return
         if action is None:

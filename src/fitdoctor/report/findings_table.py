@@ -84,7 +84,7 @@ def _joint_row(workload: DiagnosedWorkload) -> _Row | None:
 def _after(workload: DiagnosedWorkload, ratio: Interval) -> str:
     if workload.step is None or ratio.value <= 0:
         return "?"
-    return time_text(workload.step.median_ns / ratio.value)
+    return time_text((workload.cost_ns or workload.step.median_ns) / ratio.value)
 
 
 def _widths(rows: list[_Row], width: int) -> dict[str, int]:

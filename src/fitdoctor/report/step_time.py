@@ -46,13 +46,12 @@ def step_time(
 
 
 def _typical(workload: DiagnosedWorkload, label: str) -> Text:
-    step = workload.step
-    if step is None:
+    step, cost = workload.step, workload.cost_ns
+    if step is None or cost is None:
         return Text(f"The time of one step of {label} was not measured: no steady state.")
-    text = f"One step of {label} takes {time_text(step.median_ns)}"
-    return Text.assemble(
-        text, (f" (mostly {time_text(step.p10_ns)} to {time_text(step.p90_ns)})", "dim")
-    )
+    text = f"One step of {label} costs {time_text(cost)}"
+    spread = f"{time_text(step.p10_ns)} to {time_text(step.p90_ns)}"
+    return Text.assemble(text, (f" (inside an epoch mostly {spread})", "dim"))
 
 
 def _ceiling(workload: DiagnosedWorkload) -> Text:

@@ -43,14 +43,15 @@ from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.joint import gain, saved_leaving
 from fitdoctor.recording.schema import CallbackTotal
 from fitdoctor.units import duration, percent
 
 EVERY = 50  # batches between two calls after the cure
 # Keras's own; what they cost is another rule's matter (progress printing, checkpoints).
 OTHER_RULES = CHECKPOINT_CALLBACKS | {"History", "ProgbarLogger"}
-MEASURED_ERROR = 0.05
+# How well the step without the callback is known.
+MEASURED_ERROR = 0.1
 
 
 class PerBatchCallback:
@@ -64,29 +65,30 @@ class PerBatchCallback:
 
     def detect(self, view: View) -> Finding | None:
         """Time in one callback's batch hooks, on the training thread."""
-        total = _heaviest(view)
-        if total is None or view.is_group:
+        heaviest = _heaviest(view)
+        if heaviest is None or view.is_group:
             return None
-        per_step = min(total.ns / view.costs.steps, view.costs.parts.get("callbacks", 0.0))
-        kept = 1 - 1 / EVERY
-        saved = Interval.around(per_step * kept, MEASURED_ERROR) if per_step > 0 else None
-        if saved is None:
+        per_step = min(heaviest.ns / view.costs.steps, view.costs.parts.get("callbacks", 0.0))
+        if per_step <= 0:
             return None
-        where = Where(total.file, total.line) if total.file and total.line else None
+        total = view.costs.total
+        left = Interval.around(total.value - per_step * (1 - 1 / EVERY), MEASURED_ERROR)
+        saved = saved_leaving(total, left)
+        where = Where(heaviest.file, heaviest.line) if heaviest.file and heaviest.line else None
         return Finding(
             rule=self.code,
             name=self.name,
             where=where,
             message=(
-                f"{total.name} takes {duration(per_step)} after every batch, "
-                f"{percent(per_step / view.costs.total.value)} of a step"
+                f"{heaviest.name} takes {duration(per_step)} after every batch, "
+                f"{percent(per_step / total.value)} of a step"
             ),
-            gain=gain(view.costs.total, saved),
+            gain=gain(total, saved),
             cure=Cure(self.safety, f"do it every {EVERY} batches, or in on_epoch_end"),
             evidence={
-                "callback": total.name,
+                "callback": heaviest.name,
                 "ns_per_step": round(per_step),
-                "calls": total.count,
+                "calls": heaviest.count,
             },
             saves={"callbacks": saved},
         )

@@ -51,13 +51,13 @@ from fitdoctor.analysis.rows import compile_events
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.joint import gain, saved_leaving
 from fitdoctor.recording.schema import Event
 from fitdoctor.units import duration
 
 MIN_RETRACES = 3
-# How well the extra time of steps with a trace is known.
-COMPILE_ERROR = 0.15
+# How well the step without a trace is known.
+LEFT_ERROR = 0.2
 
 
 class Retracing:
@@ -80,7 +80,8 @@ class Retracing:
             where, cause, cure = _compile_in_loop(view, recompiles)
         else:
             where, cause, cure = _changing_argument(view, retraces)
-        saved = Interval(lost, lost * (1 - COMPILE_ERROR), lost * (1 + COMPILE_ERROR))
+        left = Interval.around(max(1.0, view.costs.total.value - lost), LEFT_ERROR)
+        saved = saved_leaving(view.costs.total, left)
         return Finding(
             rule=self.code,
             name=self.name,
@@ -150,7 +151,9 @@ def _changing_argument(view: View, retraces: list[Event]) -> tuple[Where | None,
         cure = Cure("safe", "pass it as a tensor: tf.constant(…) or a tf.Variable")
         return where, f"a Python value passed to {detail.get('name')} changes ({changed})", cure
     if changed:
-        cure = Cure("unsafe", "pad or bucket to a few shapes, or give tf.function an input_signature")
+        cure = Cure(
+            "unsafe", "pad or bucket to a few shapes, or give tf.function an input_signature"
+        )
         return where, f"{detail.get('name')} gets new shapes or types ({changed})", cure
     cure = Cure("safe", "create the compiled function once, outside the loop")
     return where, f"{detail.get('name')} is created anew each time", cure

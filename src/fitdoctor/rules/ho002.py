@@ -76,9 +76,7 @@ class TinySteps:
             return self._executions(view, flatness, *best)
         return self._larger_batch(view, flatness) if view.backend == "torch" else None
 
-    def _executions(
-        self, view: View, flatness: float, executions: int, after: Interval
-    ) -> Finding:
+    def _executions(self, view: View, flatness: float, executions: int, after: Interval) -> Finding:
         saved = view.costs.core.minus(after)
         watchers = _batch_callbacks(view)
         safety: Safety = "unsafe" if watchers else "safe"
@@ -102,8 +100,11 @@ class TinySteps:
             view,
             flatness,
             saved,
-            Cure("advice", f"a batch of {rows * 4} would process as many samples in less time; "
-                 "it changes the training. Or train on a device with less start-up per step"),
+            Cure(
+                "advice",
+                f"a batch of {rows * 4} would process as many samples in less time; "
+                "it changes the training. Or train on a device with less start-up per step",
+            ),
             executions=1,
         )
 

@@ -52,7 +52,7 @@ from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.joint import gain, saved_leaving
 from fitdoctor.units import duration
 
 # The compiled step must be this much faster; less may be noise of the trial.
@@ -102,9 +102,7 @@ class EagerExecution:
         if compiled.value * CLEARLY_FASTER > eager.value:
             return None
         if stands_in:
-            compiled = Interval(
-                compiled.value, compiled.low, compiled.high * (1 + STAND_IN_ERROR)
-            )
+            compiled = Interval(compiled.value, compiled.low, compiled.high * (1 + STAND_IN_ERROR))
         recorded = view.recorded
         where = Where(recorded.file, recorded.line or 0) if recorded.file else None
         if data.get("file"):
@@ -138,7 +136,11 @@ class EagerExecution:
         cause: str,
         cure: str,
     ) -> Finding:
-        saved = eager.minus(compiled)
+        # The ratio of one trial, not its times: the machine may have been slower before.
+        ratio = compiled.divided_by(eager)
+        step = min(max(view.costs.parts.get("step", 0.0), eager.value), view.costs.total.value)
+        left = ratio.scaled(step) + Interval.exact(view.costs.total.value - step)
+        saved = saved_leaving(view.costs.total, left)
         return Finding(
             rule=self.code,
             name=self.name,

@@ -37,9 +37,7 @@ class Backend(Protocol):
     def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
         """One real batch; `may_consume` allows taking it from the user's running iterator."""
 
-    def stepper(
-        self, call: Call, function: Callable[..., Any], batch: Any, result: Any
-    ) -> Stepper:
+    def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:
         """Steps of `function` on `batch`; `result` is the last step's result, if any."""
 
     def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from fitdoctor.recorder.callsite import user_place
 from fitdoctor.recorder.calls import Call
+from fitdoctor.recorder.callsite import user_place
 from fitdoctor.recorder.inputs.generators import timed_generator
 from fitdoctor.recorder.inputs.timed import TimedIterable
 from fitdoctor.recorder.session import Recorder
@@ -35,9 +35,7 @@ def watch_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
     for name in CALLS:
         recorder.patches.replace(trainer, name, functools.partial(_recorded, recorder, name))
     iterator = getattr(module, iterator_name)
-    recorder.patches.replace(
-        iterator, "__init__", functools.partial(_captured_iterator, recorder)
-    )
+    recorder.patches.replace(iterator, "__init__", functools.partial(_captured_iterator, recorder))
     if backend != "tensorflow":
         # TensorFlow consumes its iterator inside the compiled step; see GraphClock.
         recorder.patches.replace(
@@ -70,9 +68,7 @@ def watch_compile(recorder: Recorder, module: ModuleType) -> None:
     recorder.patches.replace(module.Trainer, "compile", make)
 
 
-def _recorded(
-    recorder: Recorder, kind: str, original: Callable[..., Any]
-) -> Callable[..., Any]:
+def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(original)
 
     @functools.wraps(original)

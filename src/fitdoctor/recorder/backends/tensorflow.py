@@ -45,7 +45,9 @@ class TensorFlowBackend:
 
     def snapshot(self, model: Any) -> Callable[[], None]:
         """Copy the model's variables and TensorFlow's eager seed counter."""
-        values = [(variable, self.tf.identity(variable.value)) for variable in state_variables(model)]
+        values = [
+            (variable, self.tf.identity(variable.value)) for variable in state_variables(model)
+        ]
         context = sys.modules["tensorflow.python.eager.context"].context()
         seed_counter = getattr(context, "_rng", None)
         seed_state = seed_counter.getstate() if seed_counter is not None else None
@@ -85,9 +87,7 @@ class TensorFlowBackend:
     def _as_tensors(self, batch: Any) -> Any:
         return batches.map_leaves(self.tf.convert_to_tensor, batch)
 
-    def stepper(
-        self, call: Call, function: Callable[..., Any], batch: Any, result: Any
-    ) -> Stepper:
+    def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:
         """The compiled step on an endless dataset of one batch with the user's own element spec."""
         spec = self._element_spec(call, batch)
         dataset = (

@@ -70,7 +70,6 @@ class TraceWatch:
             model=key[2],
         )
 
-
     def _is_step(self, name: str) -> bool:
         """Input pipelines and initialisers are traced inside a fit too, but are not its step."""
         if self._recorder.active_call() is None:

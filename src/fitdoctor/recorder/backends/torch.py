@@ -66,9 +66,7 @@ class TorchBackend:
         first = first_generator_batch(call)
         return first if first is not None else next(self.fresh_loader(call))
 
-    def stepper(
-        self, call: Call, function: Callable[..., Any], batch: Any, result: Any
-    ) -> Stepper:
+    def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:
         """The step called with the same batch again and again."""
         # At the end of a fit Keras has put the model into evaluation mode.
         call.model.train()

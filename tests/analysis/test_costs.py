@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from synthetic import MS, call_group, fit_workload
+
+from fitdoctor.analysis.costs import parts_that_sum
+from fitdoctor.analysis.fit_costs import fit_costs
+from fitdoctor.analysis.group_costs import group_costs, is_group
+from fitdoctor.recording.schema import Event
+
+
+@given(
+    st.floats(1.0, 1e12),
+    st.dictionaries(st.sampled_from(["step", "input_wait", "callbacks"]), st.floats(0, 1e12)),
+)
+def test_a_breakdown_always_sums(total: float, parts: dict[str, float]) -> None:
+    summed = parts_that_sum(total, parts)
+    assert sum(summed.values()) == pytest.approx(total)
+    assert all(value >= 0 for value in summed.values())
+
+
+def test_what_is_not_explained_is_called_unknown() -> None:
+    assert parts_that_sum(10.0, {"step": 7.0})["unknown"] == 3.0
+
+
+def test_no_two_steps_is_no_cost_rather_than_zero() -> None:
+    assert fit_costs(fit_workload(steps=1)) is None
+
+
+def test_wait_that_was_not_measured_is_no_part() -> None:
+    costs = fit_costs(fit_workload(wait=None))
+    assert costs is not None
+    assert "input_wait" not in costs.parts
+
+
+def test_steps_measured_while_others_used_the_cpu_are_left_out() -> None:
+    quiet = fit_workload(period=10 * MS).blocks[0]
+    busy = replace(
+        fit_workload(period=30 * MS, step=29 * MS).blocks[0],
+        t=tuple(t + 10**11 for t in quiet.t),
+        others_cores=0.9,
+        epoch=1,
+    )
+    costs = fit_costs(replace(fit_workload(), blocks=(quiet, busy)))
+    assert costs is not None
+    assert costs.core.value == pytest.approx(10 * MS)
+    assert costs.disturbed_share == 0.0
+
+
+def test_a_wholly_disturbed_run_is_used_and_said_to_be_so() -> None:
+    costs = fit_costs(fit_workload(others=1.0))
+    assert costs is not None
+    assert costs.disturbed_share == 1.0
+
+
+def test_an_examination_between_two_steps_is_no_step() -> None:
+    first = fit_workload(steps=100).blocks[0]
+    later = replace(first, t=tuple(t + 60 * 10**9 for t in first.t), after_pause=True)
+    costs = fit_costs(replace(fit_workload(), blocks=(first, later)))
+    assert costs is not None
+    assert costs.core.value == pytest.approx(10 * MS)
+
+
+def test_the_parts_of_a_plain_step() -> None:
+    costs = fit_costs(fit_workload(period=10 * MS, step=6 * MS, wait=3 * MS, callbacks=MS // 2))
+    assert costs is not None
+    assert costs.parts["step"] == pytest.approx(6 * MS)
+    assert costs.parts["input_wait"] == pytest.approx(3 * MS)
+    assert costs.parts["callbacks"] == pytest.approx(MS / 2)
+    assert sum(costs.parts.values()) == pytest.approx(costs.total.value)
+
+
+def test_graph_wait_is_taken_out_of_the_step_it_lies_in() -> None:
+    workload = fit_workload(step=9 * MS, wait=None)
+    block = replace(workload.blocks[0], graph_wait=200 * 4 * MS)
+    costs = fit_costs(replace(workload, blocks=(block,)))
+    assert costs is not None
+    assert costs.parts["input_wait"] == pytest.approx(4 * MS)
+    assert costs.parts["step"] == pytest.approx(5 * MS)
+
+
+def test_the_first_compile_is_a_one_off_and_no_part_of_a_step() -> None:
+    workload = fit_workload()
+    begin = workload.blocks[0].t[0]
+    compile_ = Event("trace", begin + 1, 5 * MS, 0, 0, {})
+    costs = fit_costs(replace(workload, events=(compile_,)))
+    assert costs is not None
+    assert "compile" not in costs.parts
+    assert costs.recurring_compiles == 0
+
+
+def test_validation_is_spread_over_the_steps_by_its_typical_pass() -> None:
+    passes = tuple(
+        Event("validation", 10**12 + i, dur, 0, 0, {})
+        for i, dur in enumerate((900 * MS, 100 * MS, 100 * MS))
+    )
+    costs = fit_costs(fit_workload(events=passes))
+    assert costs is not None
+    assert costs.parts["validation"] == pytest.approx(3 * 100 * MS / 200)
+
+
+def test_one_long_call_is_no_group() -> None:
+    assert not is_group(fit_workload())
+    assert not is_group(call_group(calls=4))
+    assert not is_group(call_group(steps_per_call=50))
+
+
+def test_a_group_counts_by_calls_and_leaves_examined_gaps_out() -> None:
+    group = call_group()
+    assert is_group(group)
+    costs = group_costs(group)
+    assert costs is not None
+    assert costs.unit == "call"
+    assert costs.total.value == pytest.approx(42 * MS)
+    assert costs.parts["between_calls"] == pytest.approx(2 * MS)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain, joint_gain, saved_leaving
+from fitdoctor.prediction.overlap import StepModel
+
+times = st.floats(1.0, 1e9)
+
+
+@pytest.mark.parametrize(
+    ("real", "step", "loader", "overlap"),
+    [
+        (40.0, 20.0, 40.0, 1.0),  # the loader hides the step
+        (40.0, 40.0, 20.0, 1.0),  # the step hides the loader
+        (60.0, 20.0, 40.0, 0.0),  # one after the other
+        (50.0, 20.0, 40.0, 0.5),
+        (500.0, 20.0, 40.0, 0.0),  # more than both: something else is slow
+        (40.0, 40.0, 0.0, 1.0),  # no loader at all
+    ],
+)
+def test_overlap_closed_forms(real: float, step: float, loader: float, overlap: float) -> None:
+    assert StepModel.fitted(real, step, loader).overlap == pytest.approx(overlap)
+
+
+@given(times, times, st.floats(0, 1))
+def test_the_fitted_model_gives_the_real_step_back(
+    step: float, loader: float, overlap: float
+) -> None:
+    real = StepModel(overlap).core(Interval.exact(step), Interval.exact(loader)).value
+    fitted = StepModel.fitted(real, step, loader)
+    again = fitted.core(Interval.exact(step), Interval.exact(loader)).value
+    assert again == pytest.approx(real, rel=1e-6)
+
+
+@given(times, times, times)
+def test_a_faster_loader_never_makes_a_step_slower(a: float, b: float, step: float) -> None:
+    assume(a <= b)
+    model = StepModel(0.3)
+    fast = model.core(Interval.exact(step), Interval.exact(a))
+    slow = model.core(Interval.exact(step), Interval.exact(b))
+    assert fast.value <= slow.value * (1 + 1e-9)
+
+
+def test_no_cure_is_no_joint_gain() -> None:
+    assert joint_gain(Interval.exact(100.0), [], {}) is None
+
+
+def test_two_cures_of_different_parts_add_their_savings() -> None:
+    total = Interval.exact(100.0)
+    savings = [{"input_wait": Interval.exact(40.0)}, {"callbacks": Interval.exact(40.0)}]
+    joint = joint_gain(total, savings, {"input_wait": 50.0, "callbacks": 45.0})
+    assert joint is not None
+    assert joint.value == pytest.approx(5.0)  # and not 1.67 * 1.67
+
+
+def test_two_cures_of_one_part_count_once() -> None:
+    total = Interval.exact(100.0)
+    savings = [{"input_wait": Interval.exact(40.0)}, {"input_wait": Interval.exact(50.0)}]
+    joint = joint_gain(total, savings, {"input_wait": 60.0})
+    assert joint is not None
+    assert joint.value == pytest.approx(2.0)
+
+
+def test_a_part_gives_no_more_than_it_has() -> None:
+    joint = joint_gain(
+        Interval.exact(100.0), [{"callbacks": Interval.exact(90.0)}], {"callbacks": 50.0}
+    )
+    assert joint is not None
+    assert joint.value == pytest.approx(2.0)
+
+
+@given(st.floats(10.0, 1e9), st.floats(0.01, 0.99), st.floats(0.0, 0.5))
+def test_a_gain_holds_its_own_value(total: float, share: float, error: float) -> None:
+    left = Interval.around(total * share, error)
+    found = gain(Interval.exact(total), saved_leaving(Interval.exact(total), left))
+    assert found.low <= found.value <= found.high
+    assert found.value == pytest.approx(1 / share, rel=0.01)

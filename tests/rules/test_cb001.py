@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from synthetic import MS, fit_workload, view
+
+from fitdoctor.recording.schema import CallbackTotal
+from fitdoctor.rules.cb001 import RULE
+
+
+def with_callback(name: str, per_step: int, *, on_thread: int | None = None, hook: str = "batch"):
+    total = CallbackTotal(name, hook, 200, per_step * 200, "/user/cb.py", 14)
+    spent = per_step if on_thread is None else on_thread
+    return view(
+        fit_workload(period=10 * MS, step=4 * MS, callbacks=spent, callback_totals=(total,))
+    )
+
+
+def test_silent_without_callbacks() -> None:
+    assert RULE.detect(view(fit_workload())) is None
+
+
+def test_silent_on_epoch_hooks() -> None:
+    assert RULE.detect(with_callback("Monitor", 6 * MS, hook="epoch")) is None
+
+
+@pytest.mark.parametrize("name", ["ProgbarLogger", "ModelCheckpoint", "History"])
+def test_silent_on_keras_own_callbacks_which_are_other_rules_matter(name: str) -> None:
+    assert RULE.detect(with_callback(name, 6 * MS)) is None
+
+
+def test_time_on_another_thread_is_not_the_steps() -> None:
+    # Dispatched asynchronously: the training thread spent next to nothing.
+    finding = RULE.detect(with_callback("Reader", 6 * MS, on_thread=1000))
+    assert finding is None or finding.gain.value < 1.01
+
+
+def test_fires_with_the_callbacks_name_and_place() -> None:
+    finding = RULE.detect(with_callback("Monitor", 6 * MS))
+    assert finding is not None
+    assert (finding.where.file, finding.where.line) == ("/user/cb.py", 14)
+    assert "Monitor" in finding.message
+    assert finding.gain.value == pytest.approx(10 / (10 - 6 * 49 / 50), rel=0.01)
+    assert finding.cure.safety == "unsafe"

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from synthetic import MS, fit_workload, recording, windows
+
+from fitdoctor.analysis.view import view_of
+from fitdoctor.recording.schema import Event
+from fitdoctor.rules.co001 import RULE, repeated_traces
+
+
+def trace(t: int, *, name="train_step", model=1, changed=None, dur=5 * MS) -> Event:
+    detail = {
+        "name": name,
+        "file": "/user/t.py",
+        "line": 4,
+        "model": model,
+        "changed": changed,
+        "called_from": ["/user/t.py", 20],
+    }
+    return Event("trace", t, dur, 0, 0, detail)
+
+
+def compile_call(t: int, model: int = 1) -> Event:
+    return Event("compile_call", t, MS, None, None, {"file": "/user/t.py", "line": 9, "model": model})
+
+
+def retracing(*, model=lambda i: 1, every: int = 20, calls: tuple[Event, ...] = ()):
+    """Every 20th step takes 200 ms longer and holds a trace."""
+    workload = fit_workload(steps=200)
+    block = workload.blocks[0]
+    starts, steps, t = [], [], block.t[0]
+    for i in range(200):
+        starts.append(t)
+        steps.append(209 * MS if i % every == 0 else 9 * MS)
+        t += steps[-1] + MS
+    events = tuple(
+        trace(starts[i] + 1, model=model(i), changed=["kl: Literal[0.1] -> Literal[0.2]"] if i else None)
+        for i in range(0, 200, every)
+    )
+    workload = replace(
+        workload,
+        blocks=(replace(block, t=tuple(starts), step=tuple(steps)),),
+        events=events,
+        calls=(),
+    )
+    return view_of(recording(workload, events=calls), workload)
+
+
+def test_silent_on_one_trace_per_model() -> None:
+    # 25 models in turn trace 25 times, and each of them must.
+    assert RULE.detect(retracing(model=lambda i: i)) is None
+
+
+def test_the_two_traces_of_a_function_that_creates_variables_are_one() -> None:
+    assert repeated_traces([trace(1), trace(2)]) == []
+
+
+def test_silent_on_a_second_trace_for_a_last_smaller_batch() -> None:
+    events = [trace(1), trace(2), trace(3, changed=["x: (32, 4) -> (None, 4)"])]
+    assert len(repeated_traces(events)) < 3
+
+
+def test_pipelines_are_traced_when_they_are_made() -> None:
+    assert repeated_traces([trace(i, name="Dataset_map_lambda") for i in range(9)]) == []
+
+
+def test_fires_on_a_python_value_that_changes() -> None:
+    finding = RULE.detect(retracing())
+    assert finding is not None
+    assert "Literal[0.1] -> Literal[0.2]" in finding.message
+    assert (finding.where.file, finding.where.line) == ("/user/t.py", 20)
+    assert "tf.constant" in finding.cure.summary
+    # 10 ms a step, and 200 ms more at every 20th: 19-20 ms become 10 ms.
+    assert finding.gain.value == pytest.approx(1.95, rel=0.05)
+
+
+def test_compile_in_a_loop_is_named_and_its_side_effect_too() -> None:
+    calls = tuple(compile_call(i) for i in range(10))
+    finding = RULE.detect(retracing(calls=calls))
+    assert finding is not None
+    assert finding.where.line == 9
+    assert "learning_rate" in finding.cure.summary
+    assert "reset" in finding.cure.summary
+    assert finding.cure.safety == "unsafe"
+
+
+def test_every_step_traces_and_a_repeated_call_tells_the_rest() -> None:
+    workload = fit_workload(
+        kind="loop",
+        period=140 * MS,
+        step=139 * MS,
+        wait=MS,
+        steps=60,
+        probes={"repeat_call": windows(MS)},
+    )
+    events = tuple(
+        trace(t + 1, dur=80 * MS, changed=["kl: Literal[1] -> Literal[2]"] if i else None)
+        for i, t in enumerate(workload.blocks[0].t)
+    )
+    workload = replace(workload, events=events)
+    finding = RULE.detect(view_of(recording(workload), workload))
+    assert finding is not None
+    assert finding.gain.value == pytest.approx(70, rel=0.1)

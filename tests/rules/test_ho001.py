@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from synthetic import MS, call_group, fit_workload, view, windows
+
+from fitdoctor.rules.ho001 import RULE
+
+
+def calls(same: float, alternatives: dict[str, float], **more):
+    data = {
+        "same": windows(same),
+        "alternatives": {name: windows(ns) for name, ns in alternatives.items()},
+    }
+    return view(call_group(probes={"alternatives": data}, **more))
+
+
+def test_silent_on_one_long_fit() -> None:
+    assert RULE.detect(view(fit_workload())) is None
+
+
+def test_silent_when_no_alternative_was_measured() -> None:
+    assert RULE.detect(view(call_group())) is None
+
+
+def test_silent_when_the_alternative_is_slower_as_train_on_batch_is_on_jax() -> None:
+    assert RULE.detect(calls(MS, {"train_on_batch": 5 * MS}, kind="fit")) is None
+
+
+def test_silent_when_the_alternative_is_not_clearly_faster() -> None:
+    assert RULE.detect(calls(40 * MS, {"predict_on_batch": 38 * MS})) is None
+
+
+def test_fires_with_the_measured_alternative() -> None:
+    finding = RULE.detect(
+        calls(40 * MS, {"predict_on_batch": 0.4 * MS, "model(x, training=False)": 1.7 * MS})
+    )
+    assert finding is not None
+    assert finding.cure.summary == "call model.predict_on_batch instead of predict"
+    # 42 ms a round become 2 ms of the user's own code and 0.4 ms of call.
+    assert finding.gain.value == pytest.approx(17.5, rel=0.05)
+
+
+def test_prefers_what_keeps_the_numbers_when_both_are_as_fast() -> None:
+    finding = RULE.detect(
+        calls(40 * MS, {"predict_on_batch": 1.0 * MS, "model(x, training=False)": 0.95 * MS})
+    )
+    assert finding is not None
+    assert "predict_on_batch" in finding.cure.summary
+
+
+def test_replacing_fit_is_unsafe() -> None:
+    finding = RULE.detect(calls(40 * MS, {"train_on_batch": MS}, kind="fit"))
+    assert finding is not None
+    assert finding.cure.safety == "unsafe"

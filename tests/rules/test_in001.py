@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+from synthetic import MS, fit_workload, loader, view, windows
+
+from fitdoctor.rules.in001 import RULE
+
+PYDATASET = {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9, "name": "Rows"}
+
+
+def waiting(loader_data: dict | None, *, frozen: float = 2 * MS, **more):
+    probes = {"frozen_batch": windows(frozen), "input": PYDATASET}
+    if loader_data is not None:
+        probes["loader_alone"] = loader_data
+    return view(fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, probes=probes), **more)
+
+
+def test_silent_without_a_measured_loader() -> None:
+    assert RULE.detect(waiting(None)) is None
+
+
+def test_silent_when_the_frozen_step_takes_as_long() -> None:
+    # A Python loader that the step hides costs nothing.
+    assert RULE.detect(waiting(loader(15 * MS, user_share=1.0), frozen=19.9 * MS)) is None
+
+
+def test_silent_when_the_loader_only_waits() -> None:
+    assert RULE.detect(waiting(loader(19 * MS, cores=0.1, user_share=1.0))) is None
+
+
+def test_silent_when_native_code_does_the_work() -> None:
+    assert RULE.detect(waiting(loader(19 * MS, cores=2.0, user_share=0.0))) is None
+
+
+def test_silent_when_the_loader_does_not_explain_the_wait() -> None:
+    assert RULE.detect(waiting(loader(1 * MS, user_share=1.0))) is None
+
+
+def test_fires_on_python_that_keeps_one_core_busy() -> None:
+    finding = RULE.detect(waiting(loader(19 * MS, user_share=0.95)))
+    assert finding is not None
+    assert (finding.where.file, finding.where.line) == ("/user/data.py", 12)
+    # Python work 50 times faster leaves the frozen step: 20 ms / about 2.1 ms.
+    assert finding.gain.value == pytest.approx(9.5, rel=0.1)
+    assert finding.gain.low <= finding.gain.value <= finding.gain.high
+    assert finding.evidence["threads_help"] is False
+
+
+def test_a_generator_is_judged_where_it_ran() -> None:
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "input": {"kind": "generator", "file": "/user/gen.py", "line": 5, "name": "rows"},
+        "source": {"count": 100, "wall_ns": 100 * 18 * MS, "cpu_ns": 100 * 17 * MS},
+    }
+    finding = RULE.detect(
+        view(fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, probes=probes))
+    )
+    assert finding is not None
+    assert finding.where.line == 5
+    assert finding.evidence["measured_in_place"] is True
+
+
+def test_points_at_the_stage_of_a_pipeline_that_runs_python() -> None:
+    stages = [
+        {"op": "BatchDataset", "file": "/user/p.py", "line": 3, "python": False, "parallel": None},
+        {"op": "ParallelMapDataset", "file": "/user/p.py", "line": 2, "python": True},
+    ]
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "loader_alone": loader(19 * MS, user_share=1.0),
+        "input": {"kind": "tf.data", "stages": stages},
+    }
+    finding = RULE.detect(
+        view(fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, probes=probes))
+    )
+    assert finding is not None
+    assert (finding.where.file, finding.where.line) == ("/user/p.py", 2)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+from synthetic import MS, fit_workload, view, windows
+
+from fitdoctor.rules.mo008 import RULE
+
+
+def layered(*shares: float, frozen: float = 9.5 * MS):
+    rows = [
+        {"name": f"conv{i}", "type": "Conv2D", "ns": s, "parameters": 10, "is_model": False}
+        for i, s in enumerate(shares)
+    ]
+    probes = {"frozen_batch": windows(frozen), "layers": {"layers": rows}}
+    return view(fit_workload(probes=probes))
+
+
+def test_silent_when_the_work_is_spread() -> None:
+    assert RULE.detect(layered(60, 40)) is None
+
+
+def test_silent_when_the_step_is_not_the_limit() -> None:
+    assert RULE.detect(layered(95, 5, frozen=3 * MS)) is None
+
+
+def test_silent_without_layers() -> None:
+    assert RULE.detect(view(fit_workload(probes={"frozen_batch": windows(9 * MS)}))) is None
+
+
+def test_fires_as_advice_with_a_price_and_no_word_on_accuracy() -> None:
+    finding = RULE.detect(layered(95, 5))
+    assert finding is not None
+    assert finding.cure.safety == "advice"
+    assert finding.gain.value == pytest.approx(1 / (1 - 0.5 * 0.95 * 0.95), rel=0.05)
+    assert "accuracy" in finding.cure.summary

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fitdoctor.intervals import Interval
+from fitdoctor.units import duration, factor, gain, percent, size
+
+
+def intervals(low: float = 0.001) -> st.SearchStrategy[Interval]:
+    return st.tuples(*[st.floats(low, 1e9)] * 3).map(lambda v: Interval(*_ordered(v)))
+
+
+def _ordered(values: tuple[float, ...]) -> tuple[float, float, float]:
+    low, middle, high = sorted(values)
+    return middle, low, high
+
+
+def test_an_interval_that_does_not_hold_its_value_is_refused() -> None:
+    with pytest.raises(ValueError, match="low <= value <= high"):
+        Interval(1.0, 2.0, 3.0)
+
+
+def test_a_divisor_that_may_be_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="positive divisor"):
+        Interval.exact(1.0).divided_by(Interval(1.0, 0.0, 2.0))
+
+
+@given(intervals(), intervals(), st.floats(0, 1), st.floats(0, 1))
+def test_every_operation_contains_the_result_of_its_members(
+    a: Interval, b: Interval, p: float, q: float
+) -> None:
+    x = min(a.high, max(a.low, a.low + p * (a.high - a.low)))
+    y = min(b.high, max(b.low, b.low + q * (b.high - b.low)))
+    slack = 1e-6
+    for found, member in (
+        (a + b, x + y),
+        (a.divided_by(b), x / y),
+        (Interval.maximum(a, b), max(x, y)),
+        (a.minus(b), max(0.0, x - y)),
+    ):
+        assert found.low * (1 - slack) - slack <= member <= found.high * (1 + slack) + slack
+
+
+def test_words_of_quantities() -> None:
+    assert duration(148_000_000) == "148 ms"
+    assert duration(999) == "999 ns"
+    assert duration(0) == "0 ns"
+    assert size(57_000_000) == "57.0 MB"
+    assert percent(0.003) == "<1 %"
+    assert percent(0.0) == "0 %"
+    assert factor(41.2) == "41"
+    assert gain(Interval(2.4, 1.9, 2.6)) == "2.4× (1.90–2.6)"
