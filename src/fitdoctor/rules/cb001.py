@@ -47,6 +47,8 @@ from fitdoctor.prediction.joint import gain, saved_leaving
 from fitdoctor.recording.schema import CallbackTotal
 from fitdoctor.units import duration, percent
 
+PAGE = __doc__ or ""
+
 EVERY = 50  # batches between two calls after the cure
 # Keras's own; what they cost is another rule's matter (progress printing, checkpoints).
 OTHER_RULES = CHECKPOINT_CALLBACKS | {"History", "ProgbarLogger"}
@@ -60,7 +62,7 @@ class PerBatchCallback:
     code = "CB001"
     name = "per-batch-callback"
     summary = "a callback does real work after every batch"
-    page = __doc__ or ""
+    page = PAGE
     safety: Safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

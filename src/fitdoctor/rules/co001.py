@@ -55,6 +55,8 @@ from fitdoctor.prediction.joint import gain, saved_leaving
 from fitdoctor.recording.schema import Event
 from fitdoctor.units import duration
 
+PAGE = __doc__ or ""
+
 MIN_RETRACES = 3
 # How well the step without a trace is known.
 LEFT_ERROR = 0.2
@@ -66,7 +68,7 @@ class Retracing:
     code = "CO001"
     name = "retracing"
     summary = "the step is traced or compiled again and again"
-    page = __doc__ or ""
+    page = PAGE
     safety: Safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

@@ -49,6 +49,8 @@ from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration, factor
 
+PAGE = __doc__ or ""
+
 # An alternative must beat the call itself by this much in the same interleaved trial.
 CLEARLY_FASTER = 1.1
 
@@ -59,7 +61,7 @@ class CallPerSample:
     code = "HO001"
     name = "call-per-sample"
     summary = "predict, fit or evaluate is called for one small batch at a time"
-    page = __doc__ or ""
+    page = PAGE
     safety: Safety = "safe"
 
     def detect(self, view: View) -> Finding | None:

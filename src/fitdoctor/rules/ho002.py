@@ -46,6 +46,8 @@ from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration, percent
 
+PAGE = __doc__ or ""
+
 # A quarter of the batch takes at least this share of the whole: dispatch, not arithmetic.
 FLAT = 0.6
 EXECUTIONS = (10, 50)
@@ -63,7 +65,7 @@ class TinySteps:
     code = "HO002"
     name = "tiny-steps"
     summary = "starting a step costs more than computing it"
-    page = __doc__ or ""
+    page = PAGE
     safety: Safety = "safe"
 
     def detect(self, view: View) -> Finding | None:

@@ -55,6 +55,8 @@ from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain, saved_leaving
 from fitdoctor.units import duration
 
+PAGE = __doc__ or ""
+
 # The compiled step must be this much faster; less may be noise of the trial.
 CLEARLY_FASTER = 1.1
 # A stand-in step leaves out the user's own loss, metrics and bookkeeping.
@@ -67,7 +69,7 @@ class EagerExecution:
     code = "HO004"
     name = "eager-execution"
     summary = "the training step runs op by op in Python instead of compiled"
-    page = __doc__ or ""
+    page = PAGE
     safety: Safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

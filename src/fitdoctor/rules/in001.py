@@ -50,7 +50,9 @@ from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
-from fitdoctor.units import duration, percent
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
 
 # Fewer busy cores than this while loading alone: the loader waits rather than works.
 BUSY_CORES = 0.6
@@ -66,7 +68,7 @@ class PythonBoundLoader:
     code = "IN001"
     name = "python-bound-loader"
     summary = "Python code makes the batches, one core at a time, and training waits for it"
-    page = __doc__ or ""
+    page = PAGE
     safety: Safety = "advice"
 
     def detect(self, view: View) -> Finding | None:
@@ -93,7 +95,8 @@ class PythonBoundLoader:
             message=(
                 f"making one batch takes {duration(loader.ns.value)} of Python in {what}, "
                 f"the step itself {duration(view.ceiling_step.value)}; "
-                f"{loader.cores + loader.children_cores:.1f} of {view.cpus} cores are busy"
+                f"{loader.cores + loader.children_cores:.1f} of {view.cpus} cores are busy, and "
+                "Python's lock keeps more threads from helping"
             ),
             gain=gain(view.costs.total, saved),
             cure=Cure(self.safety, _advice(view)),
@@ -125,18 +128,13 @@ def python_place(view: View) -> Where | None:
 
 
 def _advice(view: View) -> str:
-    loader = view.loader
     kind = view.input.get("kind")
-    share = percent(loader.user_share) if loader and loader.user_share else "most"
     if kind == "tf.data":
-        return (
-            "write it with TensorFlow ops on whole batches; num_parallel_calls, prefetch and "
-            f"threads cannot help, since Python holds its lock ({share} of samples)"
-        )
+        return "write the function with TensorFlow ops, on whole batches"
     if kind == "PyDataset":
         return (
-            "vectorise __getitem__ in NumPy; threads cannot help (Python's lock), "
-            "use_multiprocessing=True can if batches are small and epochs long"
+            "vectorise __getitem__ in NumPy; if that cannot be done, use_multiprocessing=True "
+            "can help where batches are small and epochs long"
         )
     return "parse or compute whole batches with NumPy, or once before training"
 

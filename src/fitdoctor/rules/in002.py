@@ -53,6 +53,8 @@ from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
 from fitdoctor.rules.in001 import BUSY_CORES, python_place
 from fitdoctor.units import duration
 
+PAGE = __doc__ or ""
+
 # Threads of tf.data are cheap; more than this rarely helps and may overload a server.
 TF_DATA_READS = 16
 # Python threads share one lock and each holds a batch: two per core is a sound start.
@@ -67,7 +69,7 @@ class SerialReads:
     code = "IN002"
     name = "serial-reads"
     summary = "reads wait for disk or network one after another, and training waits for them"
-    page = __doc__ or ""
+    page = PAGE
     safety: Safety = "safe"
 
     def detect(self, view: View) -> Finding | None:

@@ -45,6 +45,8 @@ from fitdoctor.rules.in001 import BUSY_CORES
 from fitdoctor.rules.in002 import TF_DATA_READS, is_pool_capped, read_place, with_reads
 from fitdoctor.units import duration
 
+PAGE = __doc__ or ""
+
 
 class ThreadPoolCap:
     """IN003."""
@@ -52,7 +54,7 @@ class ThreadPoolCap:
     code = "IN003"
     name = "thread-pool-cap"
     summary = "parallel tf.data calls wait in a pool that has only as many threads as cores"
-    page = __doc__ or ""
+    page = PAGE
     safety: Safety = "safe"
 
     def detect(self, view: View) -> Finding | None:

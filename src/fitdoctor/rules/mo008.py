@@ -43,6 +43,8 @@ from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration, percent
 
+PAGE = __doc__ or ""
+
 DOMINANT_SHARE = 0.8
 # Real over frozen step up to which the step itself is the limit.
 AT_CEILING = 1.15
@@ -56,7 +58,7 @@ class DominantLayer:
     code = "MO008"
     name = "dominant-layer"
     summary = "one layer is nearly all of the arithmetic"
-    page = __doc__ or ""
+    page = PAGE
     safety: Safety = "advice"
 
     def detect(self, view: View) -> Finding | None:
