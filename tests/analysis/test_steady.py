@@ -15,8 +15,7 @@ def test_equal_steps_have_no_warm_up() -> None:
 def test_noise_alone_is_not_called_warm_up() -> None:
     source = random.Random(0)
     cuts = [
-        warm_up_length([100 * source.lognormvariate(0, 0.1) for _ in range(200)])
-        for _ in range(50)
+        warm_up_length([100 * source.lognormvariate(0, 0.1) for _ in range(200)]) for _ in range(50)
     ]
     # The rule may cut a little noise now and then, but keeps most of the run.
     assert sorted(cuts)[len(cuts) // 2] <= 60

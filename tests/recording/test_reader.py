@@ -22,9 +22,7 @@ STEPS = {
 
 def written(tmp_path: Path, *lines: object) -> Path:
     path = tmp_path / "a.rec"
-    path.write_text(
-        "".join((x if isinstance(x, str) else json.dumps(x) + "\n") for x in lines)
-    )
+    path.write_text("".join((x if isinstance(x, str) else json.dumps(x) + "\n") for x in lines))
     return path
 
 

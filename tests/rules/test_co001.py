@@ -23,7 +23,9 @@ def trace(t: int, *, name="train_step", model=1, changed=None, dur=5 * MS) -> Ev
 
 
 def compile_call(t: int, model: int = 1) -> Event:
-    return Event("compile_call", t, MS, None, None, {"file": "/user/t.py", "line": 9, "model": model})
+    return Event(
+        "compile_call", t, MS, None, None, {"file": "/user/t.py", "line": 9, "model": model}
+    )
 
 
 def retracing(*, model=lambda i: 1, every: int = 20, calls: tuple[Event, ...] = ()):
@@ -36,7 +38,11 @@ def retracing(*, model=lambda i: 1, every: int = 20, calls: tuple[Event, ...] = 
         steps.append(209 * MS if i % every == 0 else 9 * MS)
         t += steps[-1] + MS
     events = tuple(
-        trace(starts[i] + 1, model=model(i), changed=["kl: Literal[0.1] -> Literal[0.2]"] if i else None)
+        trace(
+            starts[i] + 1,
+            model=model(i),
+            changed=["kl: Literal[0.1] -> Literal[0.2]"] if i else None,
+        )
         for i in range(0, 200, every)
     )
     workload = replace(

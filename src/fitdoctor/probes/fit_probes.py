@@ -23,6 +23,8 @@ SHORT_STEP_NS = 30_000_000
 # Layers are timed only where a step is long enough for eager calls to tell.
 LAYER_STEP_NS = 8_000_000
 TRIAL_EXECUTIONS = (10, 50)
+# A loader this many times slower than the step is the limit, however steps are started.
+LOADER_LIMITED = 2.0
 
 
 class FitExamination:
@@ -70,14 +72,15 @@ class FitExamination:
             self._probe("source", self._source)
         frozen_data = self._probe("frozen_batch", self._frozen)
         step_ns = _median(frozen_data)
+        loader_ns = self._in_place_ns()
         if step_ns is None or self._input_may_matter(step_ns):
-            self._probe("loader_alone", self._loader_alone)
+            loader_ns = _median(self._probe("loader_alone", self._loader_alone)) or loader_ns
         if step_ns is None:
             return
         if self._call.model.run_eagerly and self._backend.name != "torch":
             self._probe("graph_trial", lambda: self._trial(self._batch, run_eagerly=False))
         elif step_ns < SHORT_STEP_NS:
-            self._probe_short_step()
+            self._probe_short_step(executions=loader_ns < LOADER_LIMITED * step_ns)
         if step_ns >= LAYER_STEP_NS:
             self._probe("layers", self._layers)
 
@@ -85,19 +88,23 @@ class FitExamination:
         """Loading is probed unless the frozen step already explains the real one."""
         return self._period_ns is None or self._period_ns > 1.03 * step_ns
 
-    def _probe_short_step(self) -> None:
+    def _in_place_ns(self) -> float:
+        source = self._call.source
+        return source.wall_ns / source.count if source is not None and source.count else 0.0
+
+    def _probe_short_step(self, *, executions: bool) -> None:
         self._probe(
             "batch_scaling",
             lambda: scaling.batch_scaling(self._backend, self._call, self._batch, self._result),
         )
-        if self._call.executions != 1:
+        if self._call.executions != 1 or not executions:
             return
         # On the user's own data where it can be read again: the loader has to keep up too.
         batch = self._batch if self._is_one_shot() else None
-        for executions in (1, *TRIAL_EXECUTIONS):
+        for number in (1, *TRIAL_EXECUTIONS):
             self._probe(
-                f"steps_per_execution_{executions}",
-                functools.partial(self._trial, batch, steps_per_execution=executions),
+                f"steps_per_execution_{number}",
+                functools.partial(self._trial, batch, steps_per_execution=number),
             )
 
     def _is_one_shot(self) -> bool:

@@ -12,9 +12,11 @@ from typing import Any
 from fitdoctor.recorder.callsite import is_user_file
 
 PERIOD_S = 0.01
-# A thread that wants the lock while another runs Python waits one switch interval (5 ms);
-# without contention it wakes within a fraction of a millisecond.
-_LOCK_HELD_S = 0.6
+# Python hands its lock over at the end of a short call long before the usual 5 ms are up,
+# so a sampler that waits for it would never see such calls running. It asks more often.
+SWITCH_INTERVAL_S = 0.0002
+# Without contention a thread wakes within this time; later, another thread held the lock.
+LOCK_HELD_S = 0.00025
 
 
 class StackSampler:
@@ -23,7 +25,6 @@ class StackSampler:
     def __init__(self, period_s: float = PERIOD_S) -> None:
         """Prepare; nothing runs until `start`."""
         self._period = period_s
-        self._held = _LOCK_HELD_S * sys.getswitchinterval()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="fitdoctor-stacks")
         self.samples = 0
@@ -34,12 +35,15 @@ class StackSampler:
         self.leaves: Counter[str] = Counter()
 
     def __enter__(self) -> StackSampler:
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
+        sys.setswitchinterval(self._interval)
 
     def _run(self) -> None:
         own = threading.get_ident()
@@ -48,7 +52,7 @@ class StackSampler:
             time.sleep(self._period)
             late = time.perf_counter() - asked - self._period
             self.samples += 1
-            self.lock_held += late > self._held
+            self.lock_held += late > LOCK_HELD_S
             self._look(sys._current_frames(), own)
 
     def _look(self, frames: dict[int, FrameType], own: int) -> None:

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 10_000_000
+# Busy time is counted in ticks, per core, at both ends of a window.
+TICK_ALLOWANCE = 4
 # More than this many cores taken by others during a window, and the window is repeated.
 # One busy neighbour takes a whole core; our own parent and the system take 1-3 %.
 OTHERS_LIMIT_CORES = 0.10
@@ -47,7 +49,7 @@ class CpuWatch:
         if busy is not None and self._busy is not None:
             others = max(0, busy - self._busy - own - children) / wall
             # The kernel counts busy time in ticks: a short window cannot be judged finely.
-            others = max(0.0, others - 2 * _TICK_NS / wall)
+            others = max(0.0, others - TICK_ALLOWANCE * _TICK_NS / wall)
         return CpuUse(wall, own / wall, children / wall, others)
 
 

@@ -57,6 +57,9 @@ BUILT_IN_CALLBACKS = frozenset({"History", "ProgbarLogger"})
 # Per-step costs outside the trial are divided by the number of executions only in part
 # (the iterator is still advanced step by step): this much either way.
 LOOP_UNCERTAINTY = 0.5
+LOADER_SHARE = 0.8
+# Where the input is this much of the limit, cheaper steps would only wait longer.
+INPUT_LIMITED = 1.5
 
 
 class TinySteps:
@@ -72,6 +75,8 @@ class TinySteps:
         """Flat batch scaling, and a measured way to start fewer or larger steps."""
         flatness = _flatness(view)
         if view.is_group or view.frozen is None or flatness is None or flatness < FLAT:
+            return None
+        if view.input_gain is not None and view.input_gain.value > INPUT_LIMITED:
             return None
         best = _best_executions(view)
         if best is not None:
@@ -96,8 +101,10 @@ class TinySteps:
         rows = (view.result("batch_scaling") or {}).get("rows")
         if scaled is None or view.frozen is None or rows is None:
             return None
-        outside = view.costs.core.minus(view.frozen)
-        saved = view.costs.core.minus((scaled + outside).scaled(0.25))
+        # Loading takes as long per sample as before; starting a step is what becomes rarer.
+        wait = Interval.exact(view.costs.parts.get("input_wait", 0.0))
+        outside = view.costs.core.minus(view.frozen).minus(wait)
+        saved = view.costs.core.minus((scaled + outside).scaled(0.25) + wait)
         return self._finding(
             view,
             flatness,
@@ -160,10 +167,18 @@ def _best_executions(view: View) -> tuple[int, Interval] | None:
         trial = view.probe_ns(f"steps_per_execution_{executions}")
         if trial is None:
             continue
-        after = trial + _loop_share(view, base, executions)
+        after = _not_below_loader(view, trial + _loop_share(view, base, executions))
         if best is None or best[1].value > WORTH_MORE * after.value:
             best = (executions, after)
     return best
+
+
+def _not_below_loader(view: View, after: Interval) -> Interval:
+    """Steps cannot follow each other faster than their data comes."""
+    if view.loader is None:
+        return after
+    # Read alone from Python, batch by batch, a loader is a little slower than in the graph.
+    return Interval.maximum(after, view.loader.ns.scaled(LOADER_SHARE))
 
 
 def _loop_share(view: View, base: Interval, executions: int) -> Interval:

@@ -14,8 +14,8 @@ delays up; reads that are under way together share them.
 - fewer reads are in flight than the cure would allow.
 
 ## Predicted gain
-The waiting part of a batch divided by the reads in flight after the cure, its CPU part
-unchanged, both beside the step. Assumes that the storage serves that many readers as fast.
+A batch divided by the reads in flight after the cure, but never below its CPU part, beside the
+step. Assumes that the storage serves that many readers as fast.
 
 ## Example
 ```python
@@ -131,13 +131,11 @@ def with_reads(view: View, times: float) -> Interval:
     loader = view.loader
     if loader is None:
         raise ValueError("with_reads() needs a measured loader")
-    working = min(1.0, loader.cores + loader.children_cores)
-    work = loader.ns.scaled(working)
-    waiting = loader.ns.scaled(1.0 - working)
-    shared = Interval(
-        waiting.value / times, waiting.low / times, waiting.high / times * SHARING_LOSS
-    )
-    return work + shared
+    # Reads in flight overlap their waiting and, one at a time, their work.
+    work = loader.ns.scaled(min(1.0, loader.cores + loader.children_cores))
+    shared = loader.ns.scaled(1.0 / times)
+    likely = Interval.maximum(work, shared)
+    return Interval(likely.value, likely.low, (work + shared.scaled(SHARING_LOSS)).high)
 
 
 def read_place(view: View) -> Where | None:

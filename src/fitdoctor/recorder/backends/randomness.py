@@ -41,7 +41,7 @@ def _collect(owner: Any, depth: int, seen: set[int], restores: list[Callable[[],
     except TypeError:
         return
     for value in list(attributes.values()):
-        if hasattr(value, "__dict__") or hasattr(value, "bit_generator"):
+        if any(hasattr(value, name) for name in ("__dict__", "bit_generator", "get_state")):
             _collect(value, depth - 1, seen, restores)
 
 

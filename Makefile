@@ -1,0 +1,40 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Stamps keep the set-up from running again while its inputs are unchanged.
+READY := $(VENV)/.ready
+
+.PHONY: demo test check casebook bench format clean
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "fitdoctor needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check]'
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/python -m examples.demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff format --diff src tests casebook benchmarks examples
+	$(BIN)/ruff check src tests casebook benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+casebook: $(READY)
+	$(BIN)/python -m casebook --json benchmarks/results/casebook.json
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.overhead
+
+format: $(READY)
+	$(BIN)/ruff format src tests casebook benchmarks examples
+	$(BIN)/ruff check --fix src tests casebook benchmarks examples
+
+clean:
+	rm -rf $(VENV) .fitdoctor .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Scripts to try fitdoctor on."""
