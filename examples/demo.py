@@ -56,7 +56,9 @@ def seconds(path: Path, epochs: int, environment: dict[str, str]) -> float:
     """Wall time of a script with that many epochs."""
     text = path.read_text().replace("epochs=20, verbose=2", f"epochs={epochs}, verbose=0")
     begin = time.perf_counter()
-    subprocess.run([sys.executable, "-c", text], env=environment, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-c", text], env=environment, check=True, stderr=subprocess.DEVNULL
+    )
     return time.perf_counter() - begin
 
 

@@ -146,25 +146,31 @@ def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 def _breakdown(view: View) -> tuple[Part, ...]:
     total = view.costs.total.value or 1.0
-    parts = _without_hidden_wait(view)
+    parts = _as_the_device_sees_it(view)
     rows = [Part(name, value, value / total) for name, value in parts.items() if value > 0]
     rows.sort(key=lambda part: (part.part == "unknown", -part.ns_per_step))
     return tuple(rows)
 
 
-def _without_hidden_wait(view: View) -> dict[str, float]:
-    """Time in `next` that ran beside the device's work is not waiting.
+def _as_the_device_sees_it(view: View) -> dict[str, float]:
+    """Where dispatch is asynchronous (JAX), the host's clock tells of enqueuing.
 
-    Where dispatch is asynchronous (JAX), the host may fetch data while the device still
-    computes; a frozen batch shows how long a step takes without any fetching.
+    The host may fetch data while the device still computes, and the device's work may
+    surface as a wait at the end of an epoch. A frozen batch shows how long a step takes.
     """
     parts = dict(view.costs.parts)
+    if view.backend != "jax" or view.frozen is None or view.is_group:
+        return parts
     wait = parts.get("input_wait", 0.0)
-    if view.backend == "jax" and view.frozen is not None and wait > 0 and not view.is_group:
-        real = max(0.0, view.core.value - view.frozen.value)
-        hidden = max(0.0, wait - real)
+    hidden = max(0.0, wait - max(0.0, view.core.value - view.frozen.value))
+    if hidden:
         parts["input_wait"] = wait - hidden
         parts["step"] = parts.get("step", 0.0) + hidden
+    for name in ("epoch_gap", "unknown"):
+        missing = max(0.0, view.frozen.value - parts.get("step", 0.0))
+        moved = min(missing, parts.get(name, 0.0))
+        parts[name] = parts.get(name, 0.0) - moved
+        parts["step"] = parts.get("step", 0.0) + moved
     return parts
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic import MS, call_group, fit_workload
 
 from fitdoctor.analysis.costs import parts_that_sum
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
-from fitdoctor.recording.schema import Event
+from fitdoctor.recording.schema import CallbackTotal, Event
+from synthetic import MS, call_group, fit_workload
 
 
 @given(
@@ -65,8 +65,21 @@ def test_an_examination_between_two_steps_is_no_step() -> None:
     assert costs.core.value == pytest.approx(10 * MS)
 
 
+def test_waiting_for_the_device_in_the_hooks_is_no_callback() -> None:
+    # JAX returns from the step at once and waits where the logs are read.
+    costs = fit_costs(fit_workload(period=10 * MS, step=MS, wait=0, callbacks=8 * MS))
+    assert costs is not None
+    assert "callbacks" not in costs.parts
+    assert costs.parts["step"] == pytest.approx(9 * MS)
+
+
 def test_the_parts_of_a_plain_step() -> None:
-    costs = fit_costs(fit_workload(period=10 * MS, step=6 * MS, wait=3 * MS, callbacks=MS // 2))
+    total = (CallbackTotal("Monitor", "batch", 200, 200 * MS // 2, "/user/cb.py", 3),)
+    costs = fit_costs(
+        fit_workload(
+            period=10 * MS, step=6 * MS, wait=3 * MS, callbacks=MS // 2, callback_totals=total
+        )
+    )
     assert costs is not None
     assert costs.parts["step"] == pytest.approx(6 * MS)
     assert costs.parts["input_wait"] == pytest.approx(3 * MS)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import threading
+from typing import ClassVar
 
 import pytest
 
@@ -20,7 +21,7 @@ from fitdoctor.recorder.inputs.generators import TimedSource, timed_generator
 class FakeWatch:
     """CPU readings from a list: cores taken by others, window by window."""
 
-    others: list[float] = []
+    others: ClassVar[list[float]] = []
 
     def stop(self) -> CpuUse:
         taken = self.others.pop(0) if self.others else 0.0

@@ -8,15 +8,15 @@ os.environ["KERAS_BACKEND"] = backend = sys.argv[1]
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 recording = sys.argv[2]
 
-from fitdoctor.child import start  # noqa: E402
+from fitdoctor.child import start
 
 recorder = start(recording, {"probes": False})
 
-import keras  # noqa: E402
-import numpy as np  # noqa: E402
+import keras
+import numpy as np
 
-from fitdoctor.recorder.backends import keras_trainer  # noqa: E402
-from fitdoctor.recorder.backends.model_state import state_variables  # noqa: E402
+from fitdoctor.recorder.backends import keras_trainer
+from fitdoctor.recorder.backends.model_state import state_variables
 
 
 class Watcher(keras.callbacks.Callback):

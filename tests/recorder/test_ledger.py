@@ -141,6 +141,28 @@ def test_an_examination_is_no_part_of_the_call(
     assert records(path, "steps")[1]["after_pause"] is True
 
 
+def test_a_call_ended_by_the_examination_ends_when_it_was_asked(
+    recorder: Recorder, clock: FakeClock, path: Path
+) -> None:
+    class Ending:
+        def on_boundary(self, *_: Any) -> None:
+            clock.sleep(5_000_000_000)
+            raise SystemExit(0)
+
+        def on_call_end(self, *_: Any) -> None: ...
+        def on_loop_boundary(self, *_: Any) -> None: ...
+
+    recorder.listener = Ending()
+    model = FakeModel(clock, 600_000_000)
+    call = open_call(recorder, model)
+    call.watch_steps()
+    with pytest.raises(SystemExit):
+        model.train_function(None)
+    clock.sleep(3_000_000_000)  # Keras unwinds
+    call.close(clock())
+    assert records(path, "calls")[0]["dur"] == [600_000_000]
+
+
 def test_nothing_is_recorded_while_a_probe_runs(recorder: Recorder, clock: FakeClock) -> None:
     call = open_call(recorder, FakeModel(clock, 1))
     recorder.calls.append(call)

@@ -15,8 +15,8 @@ WORKLOAD = {
     "detail": {},
 }  # fmt: skip
 STEPS = {
-    "k": "steps", "w": 1, "c": 0, "e": 0, "n": 1, "t": [0, 10], "step": [9, 9], "wait": [None, None],
-    "callbacks": [0, 0], "others": 0.0,
+    "k": "steps", "w": 1, "c": 0, "e": 0, "n": 1, "t": [0, 10], "step": [9, 9],
+    "wait": [None, None], "callbacks": [0, 0], "others": 0.0,
 }  # fmt: skip
 
 

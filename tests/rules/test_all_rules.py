@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from synthetic import MS, call_group, fit_workload, view, windows
 
 from fitdoctor.findings.ranking import FAMILIES
 from fitdoctor.rules import all_rules
+from synthetic import MS, call_group, fit_workload, view, windows
 
 SECTIONS = (
     "What it finds",

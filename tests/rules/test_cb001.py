@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from synthetic import MS, fit_workload, view
 
 from fitdoctor.recording.schema import CallbackTotal
 from fitdoctor.rules.cb001 import RULE
+from synthetic import MS, fit_workload, view
 
 
 def with_callback(name: str, per_step: int, *, on_thread: int | None = None, hook: str = "batch"):

@@ -3,11 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from synthetic import MS, fit_workload, recording, windows
 
 from fitdoctor.analysis.view import view_of
 from fitdoctor.recording.schema import Event
 from fitdoctor.rules.co001 import RULE, repeated_traces
+from synthetic import MS, fit_workload, recording, windows
 
 
 def trace(t: int, *, name="train_step", model=1, changed=None, dur=5 * MS) -> Event:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from synthetic import MS, call_group, fit_workload, view, windows
 
 from fitdoctor.rules.ho001 import RULE
+from synthetic import MS, call_group, fit_workload, view, windows
 
 
 def calls(same: float, alternatives: dict[str, float], **more):

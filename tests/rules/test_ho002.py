@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from synthetic import MS, fit_workload, view, windows
 
 from fitdoctor.recording.schema import CallbackTotal
 from fitdoctor.rules.ho002 import RULE
+from synthetic import MS, fit_workload, view, windows
 
 
 def small_step(

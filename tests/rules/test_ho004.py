@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from synthetic import MS, fit_workload, view, windows
 
 from fitdoctor.rules.ho004 import RULE
+from synthetic import MS, fit_workload, view, windows
 
 
 def test_silent_on_a_compiled_fit() -> None:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from synthetic import MS, fit_workload, loader, view, windows
 
 from fitdoctor.rules.in001 import RULE
+from synthetic import MS, fit_workload, loader, view, windows
 
 PYDATASET = {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9, "name": "Rows"}
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from synthetic import MS, fit_workload, loader, view, windows
 
 from fitdoctor.rules.in002 import RULE
 from fitdoctor.rules.in003 import RULE as POOL_CAP
+from synthetic import MS, fit_workload, loader, view, windows
 
 
 def waiting(input_facts: dict, *, cores: float = 0.05, frozen: float = MS):

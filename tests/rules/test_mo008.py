@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from synthetic import MS, fit_workload, view, windows
 
 from fitdoctor.rules.mo008 import RULE
+from synthetic import MS, fit_workload, view, windows
 
 
 def layered(*shares: float, frozen: float = 9.5 * MS):

@@ -58,13 +58,17 @@ class View:
 
     @property
     def ceiling_step(self) -> Interval:
-        """The frozen step, plus the part of Keras's own loop that no input cure removes."""
+        """The frozen step, or what loading cannot explain of the real one, if that is more.
+
+        Input costs at most what loading a batch takes. The rest of a real step, Keras's
+        loop and its callbacks' thread, stays when the data is in memory.
+        """
         frozen = self.frozen or self.core
-        wait = self.costs.parts.get("input_wait", 0.0)
-        # Beside waiting and stepping, the loop around the step costs a little each time.
-        loop = self.costs.parts.get("unknown", 0.0)
-        loop = min(loop, max(0.0, self.core.value - wait - frozen.value))
-        return Interval.maximum(frozen + Interval.exact(loop), Interval.exact(1.0))
+        loading = self.costs.parts.get("input_wait", 0.0)
+        if self.loader is not None:
+            loading = max(loading, self.loader.ns.value)
+        rest = max(1.0, self.core.value - loading)
+        return Interval.maximum(frozen, Interval.exact(rest))
 
     def result(self, probe: str) -> dict[str, Any] | None:
         """A probe's data."""

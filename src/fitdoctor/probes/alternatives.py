@@ -10,7 +10,7 @@ from fitdoctor.probes.windows import measure
 from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.calls import Call
 
-SECONDS = 0.6
+SECONDS = 1.2
 WARM_UP_CALLS = 3
 
 

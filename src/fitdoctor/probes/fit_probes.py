@@ -22,6 +22,7 @@ SETTLE_S = 0.3
 SHORT_STEP_NS = 30_000_000
 # Layers are timed only where a step is long enough for eager calls to tell.
 LAYER_STEP_NS = 8_000_000
+LAYER_PART = 4  # layers are timed on the whole batch and on this fraction of it
 TRIAL_EXECUTIONS = (10, 50)
 # A loader this many times slower than the step is the limit, however steps are started.
 LOADER_LIMITED = 2.0
@@ -78,7 +79,7 @@ class FitExamination:
         if step_ns is None:
             return
         if self._call.model.run_eagerly and self._backend.name != "torch":
-            self._probe("graph_trial", lambda: self._trial(self._batch, run_eagerly=False))
+            self._probe("graph_trial", self._graph_trial)
         elif step_ns < SHORT_STEP_NS:
             self._probe_short_step(executions=loader_ns < LOADER_LIMITED * step_ns)
         if step_ns >= LAYER_STEP_NS:
@@ -132,6 +133,13 @@ class FitExamination:
     def _trial(self, batch: Any, **changed: Any) -> Data:
         return settings.trial(self._backend, self._call, batch, self._result, **changed)
 
+    def _graph_trial(self) -> Data:
+        """The step compiled as it would be by default; on JAX that is jit."""
+        changed: Data = {"run_eagerly": False}
+        if self._backend.name == "jax":
+            changed["jit_compile"] = True
+        return self._trial(self._batch, **changed)
+
     def _source(self) -> Data:
         """What a generator cost in place, since it may not be read by a probe."""
         source = self._call.source
@@ -140,15 +148,22 @@ class FitExamination:
         return {"count": source.count, "wall_ns": source.wall_ns, "cpu_ns": source.cpu_ns}
 
     def _layers(self) -> Data:
+        rows = self._backend.rows(self._batch)
+        size = rows // LAYER_PART if rows is not None else 0
+        part = self._forward(self._backend.cut(self._batch, size)) if size else None
+        share = size / rows if rows else 0.0
+        return layers.layer_costs(
+            self._backend, self._call.model, self._forward(self._batch), part, share
+        )
+
+    def _forward(self, batch: Any) -> Callable[[], Any]:
+        """The model's forward pass on a batch; on JAX with the state of the running fit."""
         model = self._call.model
-        keras = sys.modules["keras"]
-        x, _, _ = keras.utils.unpack_x_y_sample_weight(self._batch)
+        x, _, _ = sys.modules["keras"].utils.unpack_x_y_sample_weight(batch)
         if self._backend.name == "jax" and isinstance(self._result, tuple):
             trainable, fixed = self._result[1][0], self._result[1][1]
-            return layers.layer_costs(
-                self._backend, model, lambda: model.stateless_call(trainable, fixed, x)[0]
-            )
-        return layers.layer_costs(self._backend, model, lambda: model(x, training=False))
+            return lambda: model.stateless_call(trainable, fixed, x)[0]
+        return lambda: model(x, training=False)
 
 
 def _median(data: Data | None) -> float | None:

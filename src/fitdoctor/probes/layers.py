@@ -12,7 +12,7 @@ from fitdoctor.probes.experiment import Data
 from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.patches import Patches
 
-REPEATS = 3
+REPEATS = 5
 MAX_ROWS = 64
 
 
@@ -53,25 +53,47 @@ class LayerTimer:
         return __call__
 
 
-def layer_costs(backend: Backend, model: Any, forward: Callable[[], Any]) -> Data:
-    """Own forward time of every layer, the median of a few passes after one warm-up."""
+def layer_costs(
+    backend: Backend,
+    model: Any,
+    whole: Callable[[], Any],
+    part: Callable[[], Any] | None,
+    share: float,
+) -> Data:
+    """Forward time of every layer that grows with the batch.
+
+    Called eagerly, each layer costs a fixed price beside its arithmetic. The difference
+    between the whole batch and a part of it (`share` of its rows) leaves that price out.
+    """
+    full = _times(backend, whole)
+    less = _times(backend, part) if part is not None else {}
+    rows: list[Data] = []
+    for key, (layer, ns) in full.items():
+        fixed = less[key][1] if key in less else 0
+        rows.append(
+            {
+                "name": str(layer.name),
+                "type": type(layer).__name__,
+                "ns": max(0, round((ns - fixed) / (1 - share))) if less else ns,
+                "parameters": _parameters(layer),
+                "is_model": layer is model,
+            }
+        )
+    rows.sort(key=lambda row: -int(row["ns"]))
+    return {"layers": rows[:MAX_ROWS], "without_fixed_price": bool(less)}
+
+
+def _times(backend: Backend, forward: Callable[[], Any]) -> dict[int, tuple[Any, int]]:
+    """Own time per forward pass of every layer, the median of a few passes after a warm-up."""
     backend.wait_for(forward())
     timer = LayerTimer(backend)
     with timer.watching():
         for _ in range(REPEATS):
             backend.wait_for(forward())
-    rows: list[Data] = [
-        {
-            "name": str(timer.layers[key].name),
-            "type": type(timer.layers[key]).__name__,
-            "ns": sorted(times)[len(times) // 2] * (len(times) // REPEATS or 1),
-            "parameters": _parameters(timer.layers[key]),
-            "is_model": timer.layers[key] is model,
-        }
+    return {
+        key: (timer.layers[key], sorted(times)[len(times) // 2] * (len(times) // REPEATS or 1))
         for key, times in timer.own_ns.items()
-    ]
-    rows.sort(key=lambda row: -int(row["ns"]))
-    return {"layers": rows[:MAX_ROWS]}
+    }
 
 
 def _parameters(layer: Any) -> int | None:

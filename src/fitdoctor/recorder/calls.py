@@ -16,6 +16,8 @@ STEP_FUNCTIONS = {
     "predict": "predict_function",
 }
 PURPOSES = {"fit": "train", "evaluate": "test"}
+SHORT_CALL_STEPS = 4
+StepRow = tuple[int, int, int | None, int]
 PAUSE_NS = 50_000_000  # an answer of the listener longer than this was an examination
 
 
@@ -62,6 +64,8 @@ class Call:
         self.step_function: Callable[..., Any] | None = None
         self._wrapped: Callable[..., Any] | None = None
         self._timed: list[TimedCallback] = []
+        self._early: list[StepRow] = []
+        self._stopped: int | None = None
         self._due = recorder.due_after(self.begin)
         if not self.is_validation:
             workload.calls += 1
@@ -78,7 +82,7 @@ class Call:
         self.executions = int(getattr(self.model, "steps_per_execution", 1) or 1)
         self._wrapped = self._timed_step(function)
         setattr(self.model, name, self._wrapped)
-        if not self.is_validation:
+        if self.kind == "fit":
             self.workload.open_block(self.number, 0, self.executions)
 
     def unwatch_steps(self) -> None:
@@ -116,7 +120,20 @@ class Call:
         if self.python_wait:
             self.wait_total = (self.wait_total or 0) + wait
         if not self.is_validation:
-            self.workload.add_step(begin, duration, wait if self.python_wait else None, callbacks)
+            self._add_row((begin, duration, wait if self.python_wait else None, callbacks))
+
+    def _add_row(self, row: StepRow) -> None:
+        """Rows of short predict and evaluate calls are not kept: the call is what counts."""
+        if self.kind == "fit":
+            self.workload.add_step(*row)
+        elif len(self._early) < SHORT_CALL_STEPS:
+            self._early.append(row)
+        else:
+            if self.steps == (SHORT_CALL_STEPS + 1) * self.executions:
+                self.workload.open_block(self.number, 0, self.executions)
+                for early in self._early:
+                    self.workload.add_step(*early)
+            self.workload.add_step(*row)
 
     def _pause(self, arguments: tuple[Any, ...], result: Any, now: int) -> None:
         self.flush()
@@ -126,8 +143,11 @@ class Call:
             asked = self.recorder.clock()
             try:
                 listener.on_boundary(self, arguments, result)
-            finally:
-                self._resume(asked)
+            except BaseException:
+                # The script is ended here; unwinding is not training either.
+                self._stopped = asked
+                raise
+            self._resume(asked)
 
     def _resume(self, asked: int) -> None:
         answered = self.recorder.clock()
@@ -167,16 +187,19 @@ class Call:
 
     def flush(self) -> None:
         """Write the ledger as it stands."""
-        if not self.is_validation:
+        self._flush_steps()
+        if self.kind == "fit" and self.steps:
+            self.workload.write_open_call(self.row(self.recorder.clock()))
+            self.workload.flush_callbacks()
+
+    def _flush_steps(self) -> None:
+        if not self.is_validation and self.workload.pending_steps:
             wait = None
-            if self.workload.pending_steps and self.kind in PURPOSES:
+            if self.kind in PURPOSES:
                 wait = self.recorder.read_graph_wait(PURPOSES[self.kind])
                 if wait is not None:
                     self.wait_total = (self.wait_total or 0) + wait
             self.workload.flush_steps(wait, self.recorder.others_cores())
-        if self.kind == "fit" and self.steps:
-            self.workload.write_open_call(self.row(self.recorder.clock()))
-            self.workload.flush_callbacks()
 
     def row(self, end: int) -> dict[str, int | None]:
         """This call as one row of the recording."""
@@ -196,6 +219,7 @@ class Call:
     def close(self, end: int) -> None:
         """The call has ended, in whatever way."""
         self.unwatch_steps()
+        end = end if self._stopped is None else self._stopped
         duration = end - self.begin - self.paused
         if self.parent is not None:
             self.parent.paused += self.paused
@@ -203,7 +227,7 @@ class Call:
                 self.parent.validation += duration
                 self.recorder.event("validation", self.begin, duration, steps=self.steps)
                 return
-        self.flush()
+        self._flush_steps()
         self.workload.total_ns += duration
         self.workload.steps += self.steps or 1
         if self.workload.first_ns is None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], int]
 
+OTHERS_NS = 400_000_000  # between two looks at what other processes do
+
 
 class Listener(Protocol):
     """Who decides when to examine; called between steps, never inside one."""
@@ -59,6 +61,8 @@ class Recorder:
         self._stack = _Stack()
         self._suspended = 0
         self._cpu = CpuWatch()
+        self._others: float | None = None
+        self._others_ns = 0
         # Numbers, since a new model may get the address of one that is gone.
         self._models: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._model_count = 0
@@ -139,8 +143,12 @@ class Recorder:
 
     def others_cores(self) -> float | None:
         """Cores that other processes took since the last time this was asked."""
-        use, self._cpu = self._cpu.stop(), CpuWatch()
-        return use.others_cores
+        now = self.clock()
+        # Reading it takes up to a millisecond, and short windows tell nothing.
+        if now - self._others_ns >= OTHERS_NS:
+            use, self._cpu = self._cpu.stop(), CpuWatch()
+            self._others_ns, self._others = now, use.others_cores
+        return self._others
 
     def due_after(self, now: int) -> int:
         """When the next flush and the next question to the listener are due."""

@@ -84,7 +84,7 @@ class TinySteps:
         return self._larger_batch(view, flatness) if view.backend == "torch" else None
 
     def _executions(self, view: View, flatness: float, executions: int, after: Interval) -> Finding:
-        saved = view.costs.core.minus(after)
+        saved = view.core.minus(after)
         watchers = _batch_callbacks(view)
         safety: Safety = "unsafe" if watchers else "safe"
         note = f"; {watchers[0]} is then called every {executions} steps" if watchers else ""
@@ -103,8 +103,8 @@ class TinySteps:
             return None
         # Loading takes as long per sample as before; starting a step is what becomes rarer.
         wait = Interval.exact(view.costs.parts.get("input_wait", 0.0))
-        outside = view.costs.core.minus(view.frozen).minus(wait)
-        saved = view.costs.core.minus((scaled + outside).scaled(0.25) + wait)
+        outside = view.core.minus(view.frozen).minus(wait)
+        saved = view.core.minus((scaled + outside).scaled(0.25) + wait)
         return self._finding(
             view,
             flatness,
@@ -126,13 +126,13 @@ class TinySteps:
             name=self.name,
             where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
             message=(
-                f"a step takes {duration(view.costs.core.value)}, and a quarter of the batch "
+                f"a step takes {duration(view.core.value)}, and a quarter of the batch "
                 f"still {percent(flatness)} of it: the price is starting a step, not computing it"
             ),
             gain=gain(view.costs.total, saved),
             cure=cure,
             evidence={
-                "step_ns": round(view.costs.core.value),
+                "step_ns": round(view.core.value),
                 "quarter_batch_share": round(flatness, 2),
                 "steps_per_execution": executions,
                 "rows": (view.result("batch_scaling") or {}).get("rows"),
@@ -183,7 +183,7 @@ def _not_below_loader(view: View, after: Interval) -> Interval:
 
 def _loop_share(view: View, base: Interval, executions: int) -> Interval:
     """Keras's loop around the step, once per execution instead of once per step."""
-    loop = max(0.0, view.costs.core.value - base.value)
+    loop = max(0.0, view.core.value - base.value)
     share = loop / executions
     return Interval(share, share * (1 - LOOP_UNCERTAINTY), share * (1 + LOOP_UNCERTAINTY))
 

@@ -60,7 +60,7 @@ PAGE = __doc__ or ""
 # The compiled step must be this much faster; less may be noise of the trial.
 CLEARLY_FASTER = 1.1
 # A stand-in step leaves out the user's own loss, metrics and bookkeeping.
-STAND_IN_ERROR = 0.35
+STAND_IN = Interval(1.25, 1.0, 1.7)
 
 
 class EagerExecution:
@@ -104,7 +104,11 @@ class EagerExecution:
         if compiled.value * CLEARLY_FASTER > eager.value:
             return None
         if stands_in:
-            compiled = Interval(compiled.value, compiled.low, compiled.high * (1 + STAND_IN_ERROR))
+            compiled = Interval(
+                compiled.value * STAND_IN.value,
+                compiled.low * STAND_IN.low,
+                compiled.high * STAND_IN.high,
+            )
         recorded = view.recorded
         where = Where(recorded.file, recorded.line or 0) if recorded.file else None
         if data.get("file"):

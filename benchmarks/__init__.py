@@ -1,0 +1,1 @@
+"""Measurements of fitdoctor itself; each prints a table and writes JSON."""

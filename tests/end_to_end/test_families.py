@@ -1,0 +1,86 @@
+"""One case per family and backend, through the whole chain.
+
+Each cause costs 3x or more; a case that is judged wrongly is measured again for longer,
+with the thresholds as they are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from end_to_end.commands import diagnose
+
+pytestmark = pytest.mark.end_to_end
+
+CASEBOOK = Path(__file__).parents[2] / "casebook"
+BUDGETS = ("16", "45")
+
+FIRST_FINDING = [
+    ("S01", "IN001"),
+    ("S01_jax", "IN001"),
+    ("S01_torch", "IN001"),
+    ("S06", "IN002"),
+    ("S20", "HO001"),
+    ("S20_jax", "HO001"),
+    ("S20_torch", "HO001"),
+    ("S25_jax", "HO004"),
+    ("S26", "HO004"),
+    ("S27", "CO001"),
+    ("S33", "CB001"),
+    ("S33_jax", "CB001"),
+    ("S33_torch", "CB001"),
+]
+
+
+def backend_of(case: str) -> str:
+    return case.partition("_")[2] or "tensorflow"
+
+
+@pytest.mark.parametrize("case", ["H01", "H01_jax", "H03_torch"])
+def test_a_healthy_script_has_no_finding(case: str, tmp_path: Path) -> None:
+    for budget in BUDGETS:
+        report = diagnose(
+            CASEBOOK / case / "slow.py", tmp_path, "--budget", budget, backend=backend_of(case)
+        )
+        found = [f["rule"] for w in report["workloads"] for f in w["findings"]]
+        verdicts = {w["verdict"] for w in report["workloads"]}
+        if not found and verdicts <= {"at-ceiling", "compute-bound"}:
+            return
+    pytest.fail(f"{case}: {found} {verdicts}")
+
+
+@pytest.mark.parametrize(("case", "expected"), FIRST_FINDING, ids=[c for c, _ in FIRST_FINDING])
+def test_the_cause_is_found_first(case: str, expected: str, tmp_path: Path) -> None:
+    for budget in BUDGETS:
+        report = diagnose(
+            CASEBOOK / case / "slow.py", tmp_path, "--budget", budget, backend=backend_of(case)
+        )
+        first = first_finding(report)
+        if first is not None and first["rule"] == expected:
+            break
+    assert first is not None, report
+    assert first["rule"] == expected
+    assert first["gain"]["low"] <= first["gain"]["ratio"] <= first["gain"]["high"]
+    assert first["gain"]["ratio"] > 1.5
+    assert first["where"]["file"].endswith("slow.py")
+    check_contract(report)
+
+
+def first_finding(report: dict) -> dict | None:
+    found = [f for w in report["workloads"] for f in w["findings"]]
+    return max(found, key=lambda f: f["gain"]["ratio"], default=None)
+
+
+def check_contract(report: dict) -> None:
+    """The parts of the JSON report that others rely on."""
+    assert report["schema"] == 1
+    for key in ("fitdoctor", "script", "machine", "keras", "overhead", "workloads", "joint_gain"):
+        assert key in report
+    for workload in report["workloads"]:
+        shares = sum(part["share"] for part in workload["breakdown"])
+        assert workload["breakdown"] == [] or abs(shares - 1) < 0.01
+        gains = [f["gain"]["ratio"] for f in workload["findings"]]
+        assert gains == sorted(gains, reverse=True)
+        assert all(gain >= 1.05 for gain in gains)
