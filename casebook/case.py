@@ -11,9 +11,8 @@ from typing import Any
 
 BACKENDS = ("tensorflow", "jax", "torch")
 EXACTNESS = ("=", "~", "!=")
-GAIN_UNITS = ("step", "run")
 RULE_CODE = re.compile(r"[A-Z]{2}\d{3}")
-REQUIRED = ("id", "title", "backend", "expect", "exactness", "where", "gain_unit")
+REQUIRED = ("id", "title", "backend", "expect", "exactness", "where")
 OPTIONAL = ("allow", "forbid", "forbid_text", "env", "launcher", "note")
 
 
@@ -40,7 +39,6 @@ class Case:
     expect: str
     exactness: str
     where: Where
-    gain_unit: str
     allow: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     forbid_text: tuple[str, ...] = ()
@@ -83,7 +81,6 @@ def load_case(folder: Path) -> Case:
         expect=_rule_or_nothing(path, data),
         exactness=_one_of(path, data, "exactness", EXACTNESS),
         where=_where(path, data["where"]),
-        gain_unit=_one_of(path, data, "gain_unit", GAIN_UNITS),
         allow=_rules(path, data, "allow"),
         forbid=_rules(path, data, "forbid"),
         forbid_text=_texts(path, data, "forbid_text"),

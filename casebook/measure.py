@@ -5,18 +5,19 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from casebook.case import Case
-from casebook.gain import Gain, GainError, Run, measure_run_gain, measure_step_gain
+from casebook.gain import Gain, GainError, Run, measure_rounds
 from casebook.process import last_line, run_process
 
 TIMEOUT_S = 300.0
+MARK = "casebook-seconds "
+ROOT = Path(__file__).parents[1]
 
 
 def measure_gain(case: Case) -> Gain:
-    """slow / fixed of a case, in its own gain unit.
+    """slow / fixed of a case.
 
     Raises:
         GainError: a script failed, took too long, or nothing could be told from the times.
@@ -25,32 +26,26 @@ def measure_gain(case: Case) -> Gain:
         folder = Path(name)
         for script in (case.slow, case.fixed):
             shutil.copy(script, folder / script.name)
-        run = _runner(case, folder)
-        if case.gain_unit == "run":
-            return measure_run_gain(run, _startup_s(case, folder))
-        return measure_step_gain(run, clock=time.monotonic)
+        return measure_rounds(_runner(case, folder))
 
 
 def _runner(case: Case, folder: Path) -> Run:
-    def run(script: str, scale: float) -> float:
-        return _wall_s(case, folder, [f"{script}.py"], {"CASEBOOK_SCALE": repr(scale)})
+    def run(script: str) -> float:
+        return _seconds(case, folder, f"{script}.py")
 
     return run
 
 
-def _startup_s(case: Case, folder: Path) -> float:
-    return _wall_s(case, folder, ["-c", "import keras"], {"KERAS_BACKEND": case.backend})
-
-
-def _wall_s(case: Case, folder: Path, arguments: list[str], env: dict[str, str]) -> float:
+def _seconds(case: Case, folder: Path, script: str) -> float:
     finished = run_process(
-        [*case.launcher, sys.executable, *arguments],
+        [*case.launcher, sys.executable, "-m", "casebook.timed", script],
         folder=folder,
-        env={**case.env, **env},
+        env={**case.env, "PYTHONPATH": str(ROOT)},
         timeout_s=TIMEOUT_S,
     )
     if finished.timed_out:
-        raise GainError(f"{arguments[0]} of {case.id} ran longer than {TIMEOUT_S:.0f} s")
-    if finished.exit_code != 0:
-        raise GainError(f"{arguments[0]} of {case.id} failed: {last_line(finished.stderr)}")
-    return finished.seconds
+        raise GainError(f"{script} of {case.id} ran longer than {TIMEOUT_S:.0f} s")
+    marked = [line for line in finished.stdout.splitlines() if line.startswith(MARK)]
+    if finished.exit_code != 0 or not marked:
+        raise GainError(f"{script} of {case.id} failed: {last_line(finished.stderr)}")
+    return float(marked[-1].removeprefix(MARK))

@@ -8,8 +8,8 @@ from keras import layers
 
 keras.utils.set_random_seed(1)
 rng = np.random.default_rng(1)
-patches = rng.normal(size=(640, 8, 8, 16)).astype("float32")
-labels = rng.integers(0, 10, size=640)
+patches = rng.normal(size=(2240, 8, 8, 16)).astype("float32")
+labels = rng.integers(0, 10, size=2240)
 
 model = keras.Sequential(
     [

@@ -22,7 +22,6 @@ FIELDS = {
     "expect": '"IN002"',
     "exactness": '"="',
     "where": '{ file = "slow.py", contains = "read(batch)" }',
-    "gain_unit": '"step"',
 }
 
 

@@ -48,7 +48,6 @@ def test_all_fields_arrive(make_case):
         ({"forbid": '["in001"]'}, "forbid must hold rule codes"),
         ({"forbid": '["IN002"]'}, "IN002 is expected or allowed and forbidden"),
         ({"exactness": '"almost"'}, "exactness must be one of"),
-        ({"gain_unit": '"epoch"'}, "gain_unit must be one of step, run"),
         ({"where": '"slow.py"'}, "where must be"),
         ({"where": '{ file = "slow.py", contains = "gone" }'}, "'gone' is not in slow.py"),
         ({"env": "{ THREADS = 32 }"}, "env must be a table of strings"),

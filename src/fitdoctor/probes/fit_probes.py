@@ -138,7 +138,7 @@ class FitExamination:
         changed: Data = {"run_eagerly": False}
         if self._backend.name == "jax":
             changed["jit_compile"] = True
-        return self._trial(self._batch, **changed)
+        return settings.graph_trial(self._backend, self._call, self._batch, self._result, **changed)
 
     def _source(self) -> Data:
         """What a generator cost in place, since it may not be read by a probe."""

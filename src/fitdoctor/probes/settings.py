@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 import time
 from typing import Any
 
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.frozen import time_steps
+from fitdoctor.probes.windows import measure
 from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.calls import Call
 
@@ -30,3 +33,30 @@ def trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any
     first = time.perf_counter_ns() - begin
     windows = time_steps(stepper, executions, SECONDS)
     return {**windows.to_record(), "settings": settings, "first_ns": first}
+
+
+def graph_trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any) -> Data:
+    """The step compiled, alone and inside Keras's loop.
+
+    A compiled step may be far shorter than what Keras does around each step, part of it
+    on another thread; both together are what the user would get.
+    """
+    function = backend.step_function(call.model, **settings)
+    stepper = backend.stepper(call, function, batch, result)
+    windows = time_steps(stepper, call.executions, SECONDS)
+    callbacks = sys.modules["keras"].callbacks.CallbackList(None, add_history=False)
+    numbers = itertools.count()
+
+    def work() -> int:
+        number = next(numbers)
+        callbacks.on_train_batch_begin(number)
+        stepper.step()
+        callbacks.on_train_batch_end(number, stepper.logs)
+        return call.executions
+
+    callbacks.on_train_begin()
+    try:
+        in_loop = measure(work, stepper.synchronize, seconds=SECONDS)
+    finally:
+        callbacks.on_train_end()
+    return {**windows.to_record(), "settings": settings, "in_loop": in_loop.to_record()}

@@ -216,6 +216,11 @@ class Call:
             "epochs": self.epochs,
         }
 
+    def release(self) -> None:
+        """Let go of what a short call made, so that its destruction is timed as part of it."""
+        if self.kind != "fit":
+            self.epoch_iterator = self.last_batch = None
+
     def close(self, end: int) -> None:
         """The call has ended, in whatever way."""
         self.unwatch_steps()

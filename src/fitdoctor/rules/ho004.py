@@ -90,6 +90,7 @@ class EagerExecution:
             Where(recorded.file, recorded.line or 0) if recorded.file else None,
             "run_eagerly is set",
             "remove run_eagerly=True from compile()",
+            left=_in_keras_loop(view, compiled),
         )
 
     def _loop(self, view: View) -> Finding | None:
@@ -141,11 +142,13 @@ class EagerExecution:
         where: Where | None,
         cause: str,
         cure: str,
+        left: Interval | None = None,
     ) -> Finding:
-        # The ratio of one trial, not its times: the machine may have been slower before.
-        ratio = compiled.divided_by(eager)
-        step = min(max(view.costs.parts.get("step", 0.0), eager.value), view.costs.total.value)
-        left = ratio.scaled(step) + Interval.exact(view.costs.total.value - step)
+        if left is None:
+            # The ratio of one trial, not its times: the machine may have been slower before.
+            ratio = compiled.divided_by(eager)
+            step = min(max(view.costs.parts["step"], eager.value), view.costs.total.value)
+            left = ratio.scaled(step) + Interval.exact(view.costs.total.value - step)
         saved = saved_leaving(view.costs.total, left)
         return Finding(
             rule=self.code,
@@ -163,6 +166,19 @@ class EagerExecution:
             },
             saves={"step": saved},
         )
+
+
+def _in_keras_loop(view: View, compiled: Interval) -> Interval:
+    """The compiled step with Keras's loop around it and the loading of a batch."""
+    data = view.result("graph_trial") or {}
+    in_loop = from_windows(data["in_loop"]["ns"]) if data.get("in_loop") else None
+    if in_loop is None:
+        in_loop = compiled
+    if view.loader is not None:
+        loading = view.loader.ns
+    else:
+        loading = Interval.exact(view.costs.parts.get("input_wait", 0.0))
+    return in_loop + loading
 
 
 RULE = EagerExecution()

@@ -16,6 +16,8 @@ class NotAvailable(Exception):
 class Stepper(Protocol):
     """Training steps on one batch held in memory."""
 
+    logs: Any  # what the last step returned for the callbacks
+
     def step(self) -> None:
         """Enqueue one step (one execution of the step function)."""
 

@@ -136,10 +136,11 @@ class _StateStepper:
         self._jax = jax
         self._function = function
         self._state = state
+        self.logs: Any = None
         self._source = source  # endless, since one execution may take several batches
 
     def step(self) -> None:
-        _, self._state = self._function(self._state, self._source)
+        self.logs, self._state = self._function(self._state, self._source)
 
     def synchronize(self) -> None:
         self._jax.block_until_ready(self._state)

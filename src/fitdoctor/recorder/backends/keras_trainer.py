@@ -80,9 +80,9 @@ def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Ca
         try:
             result = original(model, *args, **kwargs)
         finally:
-            end = recorder.clock()
             recorder.calls.remove(call)
-            call.close(end)
+            call.release()
+            call.close(recorder.clock())
         # Only a call that ended well is examined; a failing one raises as it would.
         if recorder.listener is not None and not call.is_validation:
             recorder.listener.on_call_end(call)

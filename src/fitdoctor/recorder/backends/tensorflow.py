@@ -161,14 +161,14 @@ class _DatasetStepper:
     def __init__(self, function: Callable[..., Any], iterator: Any) -> None:
         self._function = function
         self._iterator = iterator
-        self._logs: Any = None
+        self.logs: Any = None
 
     def step(self) -> None:
-        self._logs = self._function(self._iterator)
+        self.logs = self._function(self._iterator)
 
     def synchronize(self) -> None:
         # Reading one number waits for the whole step that made it.
-        for leaf in batches.leaves(self._logs)[:1]:
+        for leaf in batches.leaves(self.logs)[:1]:
             if hasattr(leaf, "numpy"):
                 leaf.numpy()
 

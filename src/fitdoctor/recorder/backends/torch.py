@@ -124,9 +124,10 @@ class _BatchStepper:
         self._cuda = torch.cuda if torch.cuda.is_available() else None
         self._function = function
         self._data = [batch]
+        self.logs: Any = None
 
     def step(self) -> None:
-        self._function(self._data)
+        self.logs = self._function(self._data)
 
     def synchronize(self) -> None:
         if self._cuda is not None:
