@@ -15,7 +15,7 @@ from rich.console import Console
 
 from casebook.case import Case, CaseError, load_all
 from casebook.diagnose import diagnose
-from casebook.gain import Gain, GainError
+from casebook.gain import MOST_ROUNDS, Gain, GainError
 from casebook.gain_cache import GainCache
 from casebook.judge import judge
 from casebook.measure import measure_gain
@@ -65,7 +65,7 @@ def examine(case: Case, options: argparse.Namespace) -> Outcome:
     if options.no_gain or case.is_healthy:
         return Outcome(case, judge(case, diagnosis, None), None, diagnosis.seconds)
     try:
-        real = real_gain(case, fresh=options.fresh)
+        real = real_gain(case, fresh=options.fresh, rounds=options.rounds)
     except GainError as error:
         judgement = judge(case, diagnosis, None)
         judgement = replace(judgement, reasons=(*judgement.reasons, f"gain: {error}"))
@@ -73,13 +73,13 @@ def examine(case: Case, options: argparse.Namespace) -> Outcome:
     return Outcome(case, judge(case, diagnosis, real), real, diagnosis.seconds)
 
 
-def real_gain(case: Case, *, fresh: bool) -> Gain:
+def real_gain(case: Case, *, fresh: bool, rounds: int = MOST_ROUNDS) -> Gain:
     """The cached gain of a case, or a new measurement."""
     cache = GainCache(CACHE_FILE)
     gain = None if fresh else cache.get(case)
     if gain is None:
         _tell(f"{case.id}: measuring the gain of fixed.py")
-        gain = measure_gain(case)
+        gain = measure_gain(case, rounds)
         with _cache_lock:
             cache.put(case, gain)
     return gain
@@ -104,6 +104,9 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=_jobs, default=1, help="cases at a time; more disturb timing"
     )
     parser.add_argument("--no-gain", action="store_true", help="neither measure nor judge the gain")
+    parser.add_argument(
+        "--rounds", type=_jobs, default=MOST_ROUNDS, help="rounds of a gain at most; 1 is quick"
+    )
     parser.add_argument("--fresh", action="store_true", help="measure gains again, cached or not")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep reports and output in DIR")
     return parser

@@ -29,14 +29,14 @@ class Gain:
     rounds: int
 
 
-def measure_rounds(run: Run) -> Gain:
+def measure_rounds(run: Run, most_rounds: int = MOST_ROUNDS) -> Gain:
     """Rounds of both scripts, each starting with the other one, until they agree.
 
     Raises:
         GainError: no round gave a positive time for both scripts.
     """
     ratios: list[float] = []
-    for number in range(MOST_ROUNDS):
+    for number in range(most_rounds):
         order = ("slow", "fixed") if number % 2 == 0 else ("fixed", "slow")
         seconds = {script: run(script) for script in order}
         ratio = ratio_of(seconds["slow"], seconds["fixed"])

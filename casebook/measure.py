@@ -16,7 +16,7 @@ MARK = "casebook-seconds "
 ROOT = Path(__file__).parents[1]
 
 
-def measure_gain(case: Case) -> Gain:
+def measure_gain(case: Case, most_rounds: int) -> Gain:
     """slow / fixed of a case.
 
     Raises:
@@ -26,7 +26,7 @@ def measure_gain(case: Case) -> Gain:
         folder = Path(name)
         for script in (case.slow, case.fixed):
             shutil.copy(script, folder / script.name)
-        return measure_rounds(_runner(case, folder))
+        return measure_rounds(_runner(case, folder), most_rounds)
 
 
 def _runner(case: Case, folder: Path) -> Run:

@@ -13,18 +13,16 @@ from fitdoctor.probes.examiner import Examiner
 from fitdoctor.recorder.backends import (
     graph_clock,
     jax,
+    keras_optimizer,
     keras_trainer,
     tensorflow_calls,
     tensorflow_traces,
 )
 from fitdoctor.recorder.hooks import ImportHooks
-from fitdoctor.recorder.inputs import tf_data
+from fitdoctor.recorder.inputs import data_loader, tf_data
 from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 from fitdoctor.recorder.writer import Writer
-
-DATA_LOADER_MODULE = "torch.utils.data.dataloader"
-OPTIMIZER_MODULE = "keras.src.optimizers.base_optimizer"
 
 
 def start(recording: str, options: dict[str, Any]) -> Recorder:
@@ -79,8 +77,14 @@ def _watch_backends(
         functools.partial(tensorflow_calls.watch_function_calls, recorder, loops),
     )
     hooks.when_imported("jax", functools.partial(jax.watch_compiles, recorder))
-    hooks.when_imported(DATA_LOADER_MODULE, functools.partial(_on_data_loader, recorder, loops))
-    hooks.when_imported(OPTIMIZER_MODULE, functools.partial(_on_optimizer, recorder, loops))
+    hooks.when_imported(
+        data_loader.DATA_LOADER_MODULE,
+        functools.partial(data_loader.watch_data_loaders, recorder, loops),
+    )
+    hooks.when_imported(
+        keras_optimizer.OPTIMIZER_MODULE,
+        functools.partial(keras_optimizer.watch_updates, recorder, loops),
+    )
 
 
 def _on_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
@@ -104,50 +108,7 @@ def _on_tf_iterators(
     recorder: Recorder, clock: graph_clock.GraphClock, loops: LoopWatch, module: ModuleType
 ) -> None:
     clock.watch(module)
-    recorder.patches.replace(
-        module.OwnedIterator, "__next__", lambda original: loops.timed_next(original, "tf.data")
-    )
-
-
-def _on_data_loader(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
-    def remember(original: Any) -> Any:
-        def _get_iterator(self: Any) -> Any:
-            iterator = original(self)
-            iterator._fitdoctor_loader = self
-            return iterator
-
-        return _get_iterator
-
-    recorder.patches.replace(module.DataLoader, "_get_iterator", remember)
-    recorder.patches.replace(
-        module._BaseDataLoaderIter,
-        "__next__",
-        lambda original: loops.timed_next(original, "DataLoader"),
-    )
-
-
-def _on_optimizer(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
-    """An eager update outside any Keras call marks a step of a loop that has no loader."""
-
-    def make(original: Any) -> Any:
-        @functools.wraps(original)
-        def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.calls or recorder.suspended or _is_tracing(recorder):
-                return original(self, *args, **kwargs)
-            if recorder.loops:
-                recorder.loops[-1].eager_updates += 1
-                return original(self, *args, **kwargs)
-            return loops.called("optimizer", lambda: original(self, *args, **kwargs))
-
-        return apply
-
-    recorder.patches.replace(module.BaseOptimizer, "apply", make)
-
-
-def _is_tracing(recorder: Recorder) -> bool:
-    if recorder.backend == "tensorflow":
-        return not sys.modules["tensorflow"].executing_eagerly()
-    return recorder.backend != "torch"  # JAX updates inside jit only
+    tf_data.watch_iteration(recorder, loops, module)
 
 
 def _on_error(recorder: Recorder, module: str, error: BaseException) -> None:

@@ -92,7 +92,7 @@ def _diagnosed(recording: Recording, workload: RecordedWorkload) -> DiagnosedWor
         verdict=verdict,
         sentence=sentence,
         findings=findings,
-        health=tuple(_health(workload_health(view))),
+        health=tuple(_health(workload_health(view)) + _why_not_judged(view, verdict)),
         joint_gain=joint_gain(costs.total, [f.saves for f in findings], costs.parts),
         total_ns=_total_ns(workload),
         not_measured=tuple(not_measured(workload)),
@@ -125,6 +125,20 @@ def _not_judged(
         total_ns=_total_ns(workload),
         not_measured=tuple(not_measured(workload)),
     )
+
+
+def _why_not_judged(view: View, verdict: Verdict) -> list[Health]:
+    """The reason that a verdict of not-judged owes its reader."""
+    if verdict != "not-judged":
+        return []
+    probe = view.recorded.probes.get("frozen_batch")
+    if probe is not None and probe.reason:
+        reason = probe.reason
+    elif view.recorded.kind in ("predict", "evaluate"):
+        reason = f"long {view.recorded.kind} calls are timed, but not probed"
+    else:
+        reason = "the training ended or was stopped before it could be probed (it needs 1 s)"
+    return [Health("warning", f"not judged: {reason}")]
 
 
 def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

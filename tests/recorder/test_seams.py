@@ -23,3 +23,17 @@ def test_seams(backend: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "seams hold" in done.stdout
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
+def test_hand_written_loops(backend: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT.with_name("loops_script.py")), backend, str(tmp_path / "a")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "loops hold" in done.stdout

@@ -37,6 +37,7 @@ GROUP_STEPS_PER_CALL = 4
 # Repeated calls are recorded this long before the script is ended.
 GROUP_WINDOW_NS = 15 * S
 HEAVY_SHARE = 0.1
+SAY_EVERY_NS = 10 * S
 
 
 def _is_enough(workload: Workload) -> bool:
@@ -68,7 +69,7 @@ class Examiner:
         self._traces = traces
         self._backend_object: Backend | None = None
         self._loop_examinations: dict[int, LoopExamination] = {}
-        self._announced = False
+        self._next_word = 0
         self._measured_own_cost = False
 
     # -- what the recorder calls ---------------------------------------------------
@@ -247,12 +248,18 @@ class Examiner:
     # -- words and the end ---------------------------------------------------------
 
     def _announce(self) -> None:
-        if not self._announced and self._recorder.first_step_ns is not None:
-            self._announced = True
-            seconds = int(FULL_AT_BUDGET_SHARE * self._budget / S)
-            self._recorder.progress(
-                "recording", f"recording training for up to {seconds} s, then a few probes"
-            )
+        """Say where the recording stands: at its first step, and every few seconds."""
+        if self._recorder.first_step_ns is None or self._elapsed() < self._next_word:
+            return
+        most = int(FULL_AT_BUDGET_SHARE * self._budget / S)
+        seconds = self._elapsed() // S
+        if not self._next_word:
+            text = f"recording training for up to {most} s, then a few probes"
+        else:
+            text = f"recording {seconds} of at most {most} s"
+        self._next_word = self._elapsed() + SAY_EVERY_NS
+        if seconds < most and not self._measured_own_cost:
+            self._recorder.progress("recording", text)
 
     def _say(self, workload: Workload) -> None:
         if not self._measured_own_cost:

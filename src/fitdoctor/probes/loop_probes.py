@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.probes.experiment import Data, run_probe
@@ -11,7 +11,7 @@ from fitdoctor.probes.reference import reference_step
 from fitdoctor.probes.step_function import StepFinder
 from fitdoctor.probes.windows import measure
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
-from fitdoctor.recorder.inputs import describe, tf_data
+from fitdoctor.recorder.inputs.loop_source import describe_loop_source, fresh_loop_source
 from fitdoctor.recorder.loops import Loop
 from fitdoctor.recorder.session import Recorder
 
@@ -39,7 +39,7 @@ class LoopExamination:
     def start(self) -> None:
         """Probe the loader and freeze the batch."""
         number = self._loop.workload.number
-        run_probe(self._recorder, number, "input", self._describe)
+        run_probe(self._recorder, number, "input", lambda: describe_loop_source(self._loop))
         with self._recorder.suspend():
             run_probe(self._recorder, number, "loader_alone", self._loader_alone)
         if self._go_on:
@@ -96,25 +96,8 @@ class LoopExamination:
 
         run_probe(self._recorder, self._loop.workload.number, name, refuse)
 
-    def _describe(self) -> Data:
-        loader = self._loop.loader
-        dataset = getattr(loader, "_dataset", None)
-        if self._loop.marker == "tf.data" and dataset is not None:
-            return {"kind": "tf.data", "stages": tf_data.stages(dataset)}
-        source = getattr(loader, "_fitdoctor_loader", None)
-        if source is not None:
-            return describe.describe_data_loader(source)
-        raise NotAvailable("the loop has no loader that could be seen")
-
     def _loader_alone(self) -> Data:
-        loader = self._loop.loader
-        source = getattr(loader, "_fitdoctor_loader", None)
-        if self._loop.marker == "tf.data":
-            source = getattr(loader, "_dataset", None)
-        if source is None:
-            raise NotAvailable("the loop has no loader that could be read alone")
-        fresh: Callable[[], Iterator[Any]] = source.__iter__
-        return loader_alone(fresh)
+        return loader_alone(lambda: fresh_loop_source(self._loop))
 
     def _repeat_call(self) -> Data:
         """The compiled function again with the same arguments: its cost without a new trace."""

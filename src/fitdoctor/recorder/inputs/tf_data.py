@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from fitdoctor.recorder.callsite import user_place
+from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 
 DATASET_MODULE = "tensorflow.python.data.ops.dataset_ops"
@@ -29,6 +30,13 @@ def watch_datasets(recorder: Recorder, module: ModuleType) -> None:
         return init
 
     recorder.patches.replace(module.DatasetV2, "__init__", make)
+
+
+def watch_iteration(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
+    """A dataset iterated by the user's own code marks the steps of a hand-written loop."""
+    recorder.patches.replace(
+        module.OwnedIterator, "__next__", lambda original: loops.timed_next(original, "tf.data")
+    )
 
 
 def stages(dataset: Any) -> list[dict[str, Any]]:

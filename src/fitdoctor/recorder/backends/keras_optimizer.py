@@ -1,0 +1,38 @@
+"""Eager optimizer updates outside any Keras call: the steps of loops that have no loader."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from fitdoctor.recorder.loops import LoopWatch
+from fitdoctor.recorder.session import Recorder
+
+OPTIMIZER_MODULE = "keras.src.optimizers.base_optimizer"
+
+
+def watch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
+    """Patch the one method through which all updates go."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if recorder.calls or recorder.suspended or _is_tracing(recorder.backend):
+                return original(self, *args, **kwargs)
+            if recorder.loops:
+                recorder.loops[-1].eager_updates += 1
+                return original(self, *args, **kwargs)
+            return loops.called("optimizer", lambda: original(self, *args, **kwargs))
+
+        return apply
+
+    recorder.patches.replace(module.BaseOptimizer, "apply", make)
+
+
+def _is_tracing(backend: str) -> bool:
+    if backend == "tensorflow":
+        return not sys.modules["tensorflow"].executing_eagerly()
+    return backend != "torch"  # JAX updates inside jit, where nothing is executed yet

@@ -1,0 +1,33 @@
+"""What a hand-written loop iterates: described, and read again without touching the loop's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.inputs import tf_data
+from fitdoctor.recorder.inputs.data_loader import loader_of
+from fitdoctor.recorder.inputs.describe import describe_data_loader
+from fitdoctor.recorder.loops import Loop
+
+
+def describe_loop_source(loop: Loop) -> dict[str, Any]:
+    """The kind of loader behind a loop, with its stages or settings."""
+    source = _source(loop)
+    if loop.marker == "tf.data":
+        return {"kind": "tf.data", "stages": tf_data.stages(source)}
+    return describe_data_loader(source)
+
+
+def fresh_loop_source(loop: Loop) -> Iterator[Any]:
+    """A new pass over the loop's data."""
+    return iter(_source(loop))
+
+
+def _source(loop: Loop) -> Any:
+    iterator = loop.loader
+    source = iterator._dataset if loop.marker == "tf.data" else loader_of(iterator)
+    if source is None:
+        raise NotAvailable("the loop has no loader that could be seen")
+    return source
