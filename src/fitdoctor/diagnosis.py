@@ -20,6 +20,7 @@ from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.findings.ranking import family_of, ranked
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import joint_gain
+from fitdoctor.prediction.loader_cure import input_is_slow
 from fitdoctor.recording.schema import RecordedWorkload, Recording
 from fitdoctor.rules import all_rules
 from fitdoctor.units import duration, percent
@@ -29,6 +30,8 @@ INPUT_BOUND = 1.15
 # A workload below this share of the recorded time is not worth a line of its own.
 SMALL_SHARE = 0.02
 MIN_STEADY_STEPS = 5
+# A step this much longer than on a frozen batch, where input is slow, is held up by loading.
+CONTENTION_SHARE = 0.3
 
 
 def diagnose(recording: Recording) -> Diagnosis:
@@ -173,19 +176,32 @@ def _as_the_device_sees_it(view: View) -> dict[str, float]:
     surface as a wait at the end of an epoch. A frozen batch shows how long a step takes.
     """
     parts = dict(view.costs.parts)
-    if view.backend != "jax" or view.frozen is None or view.is_group:
+    if view.frozen is None or view.is_group:
         return parts
+    if view.backend != "jax":
+        return _with_contention(view, parts, view.frozen.value)
     wait = parts.get("input_wait", 0.0)
     hidden = max(0.0, wait - max(0.0, view.core.value - view.frozen.value))
     if hidden:
         parts["input_wait"] = wait - hidden
         parts["step"] = parts.get("step", 0.0) + hidden
-    for name in ("epoch_gap", "unknown"):
+    for name in ("epoch_gap", "unknown", "callbacks"):
         missing = max(0.0, view.frozen.value - parts.get("step", 0.0))
         moved = min(missing, parts.get(name, 0.0))
         parts[name] = parts.get(name, 0.0) - moved
         parts["step"] = parts.get("step", 0.0) + moved
     return parts
+
+
+def _with_contention(view: View, parts: dict[str, float], frozen: float) -> dict[str, float]:
+    """A step that takes far longer beside the loader than on a frozen batch is held up by it.
+
+    Loader threads take the interpreter's lock and the cores that the step needs.
+    """
+    excess = parts.get("step", 0.0) - frozen
+    if not input_is_slow(view) or excess < CONTENTION_SHARE * frozen:
+        return parts
+    return {**parts, "step": frozen, "loader_contention": excess}
 
 
 def _verdict(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:

@@ -59,7 +59,7 @@ def records(path: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def open_call(recorder: Recorder, model: Any, kind: str = "fit") -> Call:
-    workload = recorder.workload(kind, Place("/user/t.py", 3, "main"), {})
+    workload = recorder.workload(kind, Place("/user/t.py", 3, "main"), dict)
     return Call(recorder, workload, kind, model, {}, None)
 
 
@@ -174,10 +174,10 @@ def test_nothing_is_recorded_while_a_probe_runs(recorder: Recorder, clock: FakeC
 
 def test_one_workload_per_line_and_kind(recorder: Recorder) -> None:
     place = Place("/user/t.py", 3, "main")
-    first = recorder.workload("fit", place, {})
-    assert recorder.workload("fit", place, {}) is first
-    assert recorder.workload("predict", place, {}) is not first
-    assert recorder.workload("fit", place._replace(line=4), {}) is not first
+    first = recorder.workload("fit", place, dict)
+    assert recorder.workload("fit", place, dict) is first
+    assert recorder.workload("predict", place, dict) is not first
+    assert recorder.workload("fit", place._replace(line=4), dict) is not first
 
 
 def test_a_new_model_at_an_old_address_gets_a_new_number(recorder: Recorder) -> None:

@@ -90,11 +90,23 @@ def innermost_user_line(frame: FrameType | None) -> tuple[str, int, str, int] | 
     while frame is not None:
         file = frame.f_code.co_filename
         if is_user_file(file):
-            return file, frame.f_lineno, frame.f_code.co_name, frame.f_code.co_firstlineno
+            named = _named(frame)
+            return file, frame.f_lineno, named.f_code.co_name, named.f_code.co_firstlineno
         if f"{__package__}." in str(frame.f_globals.get("__name__")):
             return None
         frame = frame.f_back
     return None
+
+
+def _named(frame: FrameType) -> FrameType:
+    """The function around a comprehension or lambda, whose own name tells nothing."""
+    found = frame
+    while found.f_code.co_name.startswith("<"):
+        around = found.f_back
+        if around is None or around.f_code.co_filename != frame.f_code.co_filename:
+            return frame
+        found = around
+    return found
 
 
 def _top(counter: Counter[tuple[str, int, str]]) -> list[list[Any]]:

@@ -32,8 +32,9 @@ class Call:
         model: Any,
         arguments: dict[str, Any],
         parent: Call | None,
+        begin: int | None = None,
     ) -> None:
-        """Open the ledger at the moment of the call."""
+        """Open the ledger at the moment of the call, before what the recorder does for it."""
         self.recorder = recorder
         self.workload = workload
         self.kind = kind
@@ -42,7 +43,7 @@ class Call:
         self.parent = parent
         self.number = workload.calls
         self.is_validation = kind == "evaluate" and bool(arguments.get("_use_cached_eval_dataset"))
-        self.begin = recorder.clock()
+        self.begin = recorder.clock() if begin is None else begin
         self.first_step: int | None = None
         self.steps = 0
         self.epochs = 0
@@ -217,8 +218,12 @@ class Call:
         }
 
     def release(self) -> None:
-        """Let go of what a short call made, so that its destruction is timed as part of it."""
-        if self.kind != "fit":
+        """Let go of what the call made, so that its destruction is timed as part of it.
+
+        Only a fit that may still be examined keeps its data.
+        """
+        is_short = self.steps <= SHORT_CALL_STEPS
+        if self.kind != "fit" or is_short or self.workload.probed:
             self.epoch_iterator = self.last_batch = None
 
     def close(self, end: int) -> None:

@@ -16,6 +16,9 @@ _LIBRARIES = tuple(
 )
 _MARKERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
+# Frameworks are never the user's code, wherever they are installed or checked out.
+_FRAMEWORKS = ("keras", "tensorflow", "jax", "jaxlib", "torch", "numpy", "optree", "grain")
+
 _known: dict[str, bool] = {}
 
 
@@ -45,7 +48,13 @@ def _classify(filename: str) -> bool:
     # AutoGraph writes the user's functions to temporary modules.
     if os.path.basename(path).startswith("__autograph_generated_file"):
         return False
-    return not any(path.startswith(library) for library in _LIBRARIES)
+    return not path.startswith((*_LIBRARIES, *_framework_folders()))
+
+
+def _framework_folders() -> list[str]:
+    modules = [sys.modules.get(name) for name in _FRAMEWORKS]
+    files = [getattr(module, "__file__", None) for module in modules]
+    return [os.path.dirname(os.path.realpath(file)) + os.sep for file in files if file]
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:

@@ -12,6 +12,8 @@ TICK_ALLOWANCE = 4
 # More than this many cores taken by others during a window, and the window is repeated.
 # One busy neighbour takes a whole core; our own parent and the system take 1-3 %.
 OTHERS_LIMIT_CORES = 0.10
+# Below this share of all allowed cores in use, a neighbour has a core of its own.
+CROWDED_SHARE = 0.8
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,20 @@ class CpuUse:
     own_cores: float
     children_cores: float
     others_cores: float | None  # None where the system does not tell
+    allowed_cores: int = 1
+
+    @property
+    def disturbing_cores(self) -> float | None:
+        """Cores that others took from us: none while there are idle ones for both."""
+        if self.others_cores is None:
+            return None
+        busy = self.own_cores + self.children_cores + self.others_cores
+        return self.others_cores if busy > CROWDED_SHARE * self.allowed_cores else 0.0
 
     @property
     def is_clean(self) -> bool:
-        """Whether others left the machine alone."""
-        return self.others_cores is None or self.others_cores <= OTHERS_LIMIT_CORES
+        """Whether others left us alone."""
+        return self.disturbing_cores is None or self.disturbing_cores <= OTHERS_LIMIT_CORES
 
 
 class CpuWatch:
@@ -50,7 +61,14 @@ class CpuWatch:
             others = max(0, busy - self._busy - own - children) / wall
             # The kernel counts busy time in ticks: a short window cannot be judged finely.
             others = max(0.0, others - TICK_ALLOWANCE * _TICK_NS / wall)
-        return CpuUse(wall, own / wall, children / wall, others)
+        return CpuUse(wall, own / wall, children / wall, others, _allowed_cores())
+
+
+def _allowed_cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
 
 
 def _busy_ns() -> int | None:

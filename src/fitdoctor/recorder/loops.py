@@ -151,7 +151,7 @@ class LoopWatch:
         loop = self._loops.get(key)
         if loop is None:
             detail = {"marker": marker, "backend": self._recorder.backend}
-            workload = self._recorder.workload("loop", place_of(frame), detail)
+            workload = self._recorder.workload("loop", place_of(frame), lambda: detail)
             loop = self._loops[key] = Loop(self._recorder, workload, marker)
             loop.frame_code = frame.f_code
         return loop

@@ -96,14 +96,16 @@ class Recorder:
         """The hand-written loops of this thread that are inside an iteration."""
         return self._stack.loops
 
-    def workload(self, kind: str, place: Place | None, detail: dict[str, Any]) -> Workload:
-        """The workload of this line, announced in the recording when it is new."""
+    def workload(
+        self, kind: str, place: Place | None, describe: Callable[[], dict[str, Any]]
+    ) -> Workload:
+        """The workload of this line, described and announced in the recording when it is new."""
         key = (kind, place.file, place.line) if place else (kind, "", 0)
         found = self.workloads.get(key)
         if found is None:
             found = Workload(len(self.workloads) + 1, kind, place, self.writer)
             self.workloads[key] = found
-            found.announce(self.clock(), self._parent_number(), detail)
+            found.announce(self.clock(), self._parent_number(), describe())
         return found
 
     def _parent_number(self) -> int | None:
@@ -147,7 +149,7 @@ class Recorder:
         # Reading it takes up to a millisecond, and short windows tell nothing.
         if now - self._others_ns >= OTHERS_NS:
             use, self._cpu = self._cpu.stop(), CpuWatch()
-            self._others_ns, self._others = now, use.others_cores
+            self._others_ns, self._others = now, use.disturbing_cores
         return self._others
 
     def due_after(self, now: int) -> int:

@@ -20,6 +20,7 @@ _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _PART_WORDS = {
     "input_wait": "waiting for data",
     "step": "training step",
+    "loader_contention": "held up by the loader",
     "callbacks": "callbacks",
     "validation": "validation",
     "checkpoint": "checkpoint",

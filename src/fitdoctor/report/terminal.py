@@ -157,7 +157,7 @@ def _workload(
     if workload.findings:
         yield ""
         yield from findings_table(workload, width=width, verbose=verbose, cwd=cwd)
-    elif workload.verdict != "not-judged":
+    elif workload.verdict == "at-ceiling":
         yield ""
         yield Padding("No finding: nothing that was measured would make this faster.", (0, 0, 0, 2))
     for reason in workload.not_measured:

@@ -14,8 +14,8 @@ delays up; reads that are under way together share them.
 - fewer reads are in flight than the cure would allow.
 
 ## Predicted gain
-A batch divided by the reads in flight after the cure, but never below its CPU part, beside the
-step. Assumes that the storage serves that many readers as fast.
+A batch divided by the reads in flight after the cure, but never below its CPU part spread over
+the cores, beside the step. Assumes that the storage serves that many readers as fast.
 
 ## Example
 ```python
@@ -131,10 +131,10 @@ def with_reads(view: View, times: float) -> Interval:
     loader = view.loader
     if loader is None:
         raise ValueError("with_reads() needs a measured loader")
-    # Reads in flight overlap their waiting and, one at a time, their work.
+    # Reads in flight overlap their waiting, and their work as far as there are cores.
     work = loader.ns.scaled(min(1.0, loader.cores + loader.children_cores))
     shared = loader.ns.scaled(1.0 / times)
-    likely = Interval.maximum(work, shared)
+    likely = Interval.maximum(work.scaled(1.0 / view.cpus), shared)
     return Interval(likely.value, likely.low, (work + shared.scaled(SHARING_LOSS)).high)
 
 

@@ -99,14 +99,15 @@ def _open_call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Call:
+    begin = recorder.clock()
     parent = recorder.calls[-1] if recorder.calls else None
     arguments = _arguments(signature, model, args, kwargs)
     is_validation = parent is not None and bool(arguments.get("_use_cached_eval_dataset"))
     if parent is not None and is_validation:
         # Part of the fit that it validates, not a workload of its own.
-        return Call(recorder, parent.workload, kind, model, arguments, parent)
-    workload = recorder.workload(kind, user_place(3), _describe(recorder, model, arguments))
-    return Call(recorder, workload, kind, model, arguments, parent)
+        return Call(recorder, parent.workload, kind, model, arguments, parent, begin)
+    workload = recorder.workload(kind, user_place(3), lambda: _describe(recorder, model, arguments))
+    return Call(recorder, workload, kind, model, arguments, parent, begin)
 
 
 def _arguments(

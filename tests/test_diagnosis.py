@@ -1,0 +1,120 @@
+"""From a recording to the verdict, on synthetic recordings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fitdoctor.diagnosis import diagnose
+from fitdoctor.recording.schema import CallbackTotal, Probe
+from synthetic import MS, call_group, fit_workload, loader, recording, windows
+
+PYDATASET = {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9, "name": "Rows"}
+
+
+def slow_input(**more):
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "loader_alone": loader(19 * MS, user_share=1.0),
+        "input": PYDATASET,
+    }
+    return fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, probes=probes, **more)
+
+
+def test_no_workload_is_no_verdict_and_no_gain() -> None:
+    found = diagnose(recording())
+    assert found.workloads == ()
+    assert found.joint_gain is None
+
+
+def test_a_step_at_its_ceiling_is_healthy() -> None:
+    healthy = fit_workload(period=100 * MS, step=99 * MS, probes={"frozen_batch": windows(99 * MS)})
+    workload = diagnose(recording(healthy)).workloads[0]
+    assert workload.verdict == "at-ceiling"
+    assert workload.findings == ()
+    assert workload.joint_gain is None
+
+
+def test_too_few_steps_are_not_judged_and_say_why() -> None:
+    workload = diagnose(recording(fit_workload(steps=3))).workloads[0]
+    assert workload.verdict == "not-judged"
+    assert any("too short" in health.message for health in workload.health)
+
+
+def test_without_a_ceiling_nothing_is_concluded_and_the_reason_is_given() -> None:
+    failed = {"frozen_batch": Probe("frozen_batch", "failed", "OSError: no space", {})}
+    workload = diagnose(recording(replace(fit_workload(), probes=failed))).workloads[0]
+    assert workload.verdict == "not-judged"
+    assert any("no space" in health.message for health in workload.health)
+    assert any("no space" in text for text in workload.not_measured)
+
+
+def test_waiting_that_no_rule_explains_is_still_called_input_bound() -> None:
+    native = slow_input()
+    probes = dict(native.probes)
+    probes["loader_alone"] = Probe("loader_alone", "ok", "", loader(19 * MS, cores=2.0))
+    workload = diagnose(recording(replace(native, probes=probes))).workloads[0]
+    assert workload.verdict == "input-bound"
+    assert workload.findings == ()
+
+
+def test_the_breakdown_sums_whatever_is_moved_between_its_parts() -> None:
+    for backend in ("tensorflow", "jax", "torch"):
+        workload = diagnose(recording(slow_input(), backend=backend)).workloads[0]
+        assert sum(part.share for part in workload.breakdown) == pytest.approx(1.0)
+
+
+def test_a_step_held_up_by_its_loader_is_not_called_training() -> None:
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "loader_alone": loader(19 * MS, user_share=1.0),
+        "input": PYDATASET,
+    }
+    starved = fit_workload(period=20 * MS, step=15 * MS, wait=4 * MS, probes=probes)
+    parts = {p.part: p.ns_per_step for p in diagnose(recording(starved)).workloads[0].breakdown}
+    assert parts["step"] == pytest.approx(2 * MS, rel=0.02)
+    assert parts["loader_contention"] == pytest.approx(13 * MS, rel=0.02)
+
+
+def test_two_causes_are_both_named_and_their_joint_gain_is_no_product() -> None:
+    total = (CallbackTotal("Monitor", "batch", 200, 200 * 8 * MS, "/user/cb.py", 3),)
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "loader_alone": loader(10 * MS, user_share=1.0),
+        "input": PYDATASET,
+    }
+    both = fit_workload(
+        period=20 * MS, step=2 * MS, wait=10 * MS, callbacks=8 * MS, probes=probes,
+        callback_totals=total,
+    )  # fmt: skip
+    workload = diagnose(recording(both)).workloads[0]
+    assert {f.rule for f in workload.findings} == {"IN001", "CB001"}
+    assert workload.joint_gain is not None
+    first, second = workload.findings
+    assert workload.joint_gain.value > max(first.gain.value, second.gain.value)
+    assert workload.joint_gain.value == pytest.approx(20 / 2.36, rel=0.1)
+
+
+def test_an_evaluate_inside_a_callback_is_part_of_the_fit() -> None:
+    inner = replace(call_group(kind="evaluate"), parent=1)
+    found = diagnose(recording(slow_input(), inner))
+    assert [w.kind for w in found.workloads] == ["fit"]
+
+
+def test_workloads_are_ordered_by_the_time_they_took_and_trifles_left_out() -> None:
+    trifle = replace(fit_workload(steps=6, period=1000), line=5)
+    found = diagnose(recording(trifle, slow_input()))
+    assert [w.where.line for w in found.workloads if w.where] == [88]
+
+
+def test_gains_over_several_workloads_weigh_by_their_time() -> None:
+    healthy = replace(
+        fit_workload(period=20 * MS, step=19 * MS, probes={"frozen_batch": windows(19 * MS)}),
+        line=99,
+    )
+    one = diagnose(recording(slow_input())).joint_gain
+    both = diagnose(recording(slow_input(), healthy)).joint_gain
+    assert one is not None and both is not None
+    assert 1.5 < both.value < one.value
+    assert both.value == pytest.approx(2 / (1 / one.value + 1), rel=0.02)
