@@ -60,6 +60,7 @@ PAGE = __doc__ or ""
 MIN_RETRACES = 3
 # How well the step without a trace is known.
 LEFT_ERROR = 0.2
+MOSTLY_TRACING = 0.9
 
 
 class Retracing:
@@ -82,7 +83,7 @@ class Retracing:
             where, cause, cure = _compile_in_loop(view, recompiles)
         else:
             where, cause, cure = _changing_argument(view, retraces)
-        left = Interval.around(max(1.0, view.costs.total.value - lost), LEFT_ERROR)
+        left = Interval.around(_left(view, lost), LEFT_ERROR)
         saved = saved_leaving(view.costs.total, left)
         return Finding(
             rule=self.code,
@@ -102,6 +103,21 @@ class Retracing:
             },
             saves={"compile": saved},
         )
+
+
+def _left(view: View, lost: float) -> float:
+    """A step without tracing.
+
+    Where nearly all of the time is tracing, the little that remains is slowed by it too
+    (cold caches, a starved loader); the repeated call and the loader alone are better known.
+    """
+    rest = max(1.0, view.costs.total.value - lost)
+    repeated = view.probe_ns("repeat_call")
+    if repeated is None or lost < MOSTLY_TRACING * view.costs.total.value:
+        return rest
+    wait = view.costs.parts.get("input_wait", 0.0)
+    loading = min(wait, view.loader.ns.value) if view.loader is not None else wait
+    return min(rest, repeated.value + loading)
 
 
 def repeated_traces(events: list[Event]) -> list[Event]:
