@@ -147,15 +147,16 @@ def _why_not_judged(view: View, verdict: Verdict) -> list[Health]:
 def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Of two findings with the same cause, keep the one that explains more.
 
-    Two explanations of the same waiting are one cause seen twice; eager execution
-    explains tiny steps.
+    Two explanations of the same waiting are one cause seen twice. Eager execution and
+    retracing explain tiny steps; and where a batch callback is the trouble, starting
+    several steps at once would only call it less often, which is that finding's cure.
     """
     kept: list[Finding] = []
     for finding in findings:
         family = finding.rule[:2]
         if family == "IN" and any(k.rule[:2] == "IN" for k in kept):
             continue
-        if finding.rule == "HO002" and any(k.rule in ("HO004", "CO001") for k in kept):
+        if finding.rule == "HO002" and any(k.rule in ("HO004", "CO001", "CB001") for k in kept):
             continue
         kept.append(finding)
     return tuple(kept)

@@ -82,7 +82,7 @@ class FitExamination:
             self._probe("graph_trial", self._graph_trial)
         elif step_ns < SHORT_STEP_NS:
             self._probe_short_step(executions=loader_ns < LOADER_LIMITED * step_ns)
-        if step_ns >= LAYER_STEP_NS:
+        if step_ns >= LAYER_STEP_NS and not self._call.model.run_eagerly:
             self._probe("layers", self._layers)
 
     def _input_may_matter(self, step_ns: float) -> bool:
