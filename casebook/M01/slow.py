@@ -4,6 +4,7 @@ os.environ["KERAS_BACKEND"] = "tensorflow"
 
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import layers
 
 keras.utils.set_random_seed(1)
@@ -24,5 +25,6 @@ model.compile(
     optimizer=keras.optimizers.SGD(1e-2),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
 )
-epochs = max(1, round(20 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
-model.fit(patches, labels, batch_size=32, epochs=epochs, verbose=2)
+steps = max(10, round(600 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
+dataset = tf.data.Dataset.from_tensor_slices((patches, labels)).batch(32).cache().repeat()
+model.fit(dataset, steps_per_epoch=steps, epochs=1, verbose=2)
