@@ -8,7 +8,8 @@ import sys
 import tempfile
 import time
 
-SECONDS_PER_FIT = 2.0
+SECONDS_PER_FIT = 1.2
+STEPS_PER_EPOCH = {1: 100, 10: 20, 100: 5}
 
 
 def main(step_ms: int, rounds: int) -> None:
@@ -22,8 +23,8 @@ def main(step_ms: int, rounds: int) -> None:
     # Two models: what is traced while recording keeps the clock in its graph.
     models = {recorded: build(keras, step_ms) for recorded in (False, True)}
     for recorded, model in models.items():
-        one(recorder, model, 50, recorded)  # compile and warm up
-    steps = max(50, int(SECONDS_PER_FIT / one(recorder, models[False], 50, False)))
+        one(recorder, model, 20, recorded)  # compile and warm up
+    steps = max(5, int(SECONDS_PER_FIT / one(recorder, models[False], 20, False)))
     pairs = []
     for i in range(rounds):
         order = (True, False) if i % 2 else (False, True)
@@ -53,18 +54,20 @@ def build(keras, step_ms: int):
          keras.layers.Dense(1)]
     )  # fmt: skip
     model.compile("sgd", "mse")
-    x = np.random.rand(rows * 50, 64).astype("float32")
-    y = np.random.rand(rows * 50, 1).astype("float32")
+    per_epoch = STEPS_PER_EPOCH[step_ms]
+    x = np.random.rand(rows * per_epoch, 64).astype("float32")
+    y = np.random.rand(rows * per_epoch, 1).astype("float32")
     return model, x, y, rows
 
 
 def seconds(model_and_data, steps: int) -> float:
     """Seconds per step of a fit of that many steps."""
     model, x, y, rows = model_and_data
-    epochs = max(1, round(steps / 50))
+    per_epoch = len(x) // rows
+    epochs = max(1, round(steps / per_epoch))
     begin = time.perf_counter()
     model.fit(x, y, batch_size=rows, epochs=epochs, verbose=0, shuffle=False)
-    return (time.perf_counter() - begin) / (epochs * 50)
+    return (time.perf_counter() - begin) / (epochs * per_epoch)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,10 @@ def _parts(
     workload: RecordedWorkload, calls: list[CallRow], periods: list[float]
 ) -> dict[str, float]:
     duration = statistics.fmean(call.dur for call in calls)
-    between = statistics.fmean(periods) - duration
+    # The median: now and then Python collects the garbage that the calls left behind.
+    between = statistics.median(
+        period - call.dur for period, call in zip(periods, calls, strict=True)
+    )
     if workload.kind.endswith("_on_batch"):
         return {"step": duration, "between_calls": between}
     step = statistics.fmean(call.step for call in calls)

@@ -7,7 +7,8 @@ from fitdoctor.recording.schema import RecordedWorkload, Recording
 
 FEW_STEPS = 30
 NOISY_SPREAD = 2.5  # p90 over p10 of step times in groups of 50 ms
-NOISY_PROBE = 0.5
+# A frozen step cannot really take longer than a real one.
+FROZEN_LONGER = 1.05
 
 Message = tuple[str, str]  # level, text
 
@@ -38,6 +39,14 @@ def workload_health(view: View) -> list[Message]:
             (
                 "warning",
                 f"no undisturbed moment for: {', '.join(dirty)} (other processes used the CPU)",
+            )
+        )
+    if view.frozen is not None and view.frozen.low > FROZEN_LONGER * view.core.high:
+        found.append(
+            (
+                "warning",
+                "steps on a frozen batch took longer than real ones: the machine was slower while "
+                "probing, and gains are uncertain (run again)",
             )
         )
     if not view.is_group and costs.p90_ns > NOISY_SPREAD * costs.p10_ns > 0:

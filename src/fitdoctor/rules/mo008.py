@@ -76,7 +76,7 @@ class DominantLayer:
         share = float(top["ns"]) / whole
         if share < DOMINANT_SHARE:
             return None
-        saved = HALVED.scaled(share * view.frozen.value)
+        saved = HALVED.scaled(share * min(view.frozen.value, view.core.value))
         recorded = view.recorded
         return Finding(
             rule=self.code,
