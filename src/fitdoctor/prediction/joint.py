@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fitdoctor.intervals import Interval
 
-_SMALLEST_SHARE = 0.005  # no prediction goes below this share of the present step
+_SMALLEST_SHARE = 0.001  # no prediction goes below this share of the present step
 
 
 def after(total: Interval, saved: Interval) -> Interval:
