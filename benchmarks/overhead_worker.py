@@ -8,8 +8,8 @@ import sys
 import tempfile
 import time
 
-SECONDS_PER_FIT = 1.2
-STEPS_PER_EPOCH = {1: 100, 10: 20, 100: 5}
+# One epoch per fit: what happens between epochs varies too much from time to time.
+STEPS_PER_FIT = {1: 1000, 10: 120, 100: 12}
 
 
 def main(step_ms: int, rounds: int) -> None:
@@ -23,23 +23,22 @@ def main(step_ms: int, rounds: int) -> None:
     # Two models: what is traced while recording keeps the clock in its graph.
     models = {recorded: build(keras, step_ms) for recorded in (False, True)}
     for recorded, model in models.items():
-        one(recorder, model, 20, recorded)  # compile and warm up
-    steps = max(5, int(SECONDS_PER_FIT / one(recorder, models[False], 20, False)))
+        one(recorder, model, recorded)  # compile and warm up
     pairs = []
     for i in range(rounds):
         order = (True, False) if i % 2 else (False, True)
-        timed = {recorded: one(recorder, models[recorded], steps, recorded) for recorded in order}
+        timed = {recorded: one(recorder, models[recorded], recorded) for recorded in order}
         pairs.append((timed[False], timed[True]))
     print(json.dumps(pairs))
     os._exit(0)
 
 
-def one(recorder, model_and_data, steps: int, recorded: bool) -> float:
+def one(recorder, model_and_data, recorded: bool) -> float:
     """Seconds per step of one fit; without recording, every patch passes straight through."""
     if recorded:
-        return seconds(model_and_data, steps)
+        return seconds(model_and_data)
     with recorder.suspend():
-        return seconds(model_and_data, steps)
+        return seconds(model_and_data)
 
 
 def build(keras, step_ms: int):
@@ -54,20 +53,18 @@ def build(keras, step_ms: int):
          keras.layers.Dense(1)]
     )  # fmt: skip
     model.compile("sgd", "mse")
-    per_epoch = STEPS_PER_EPOCH[step_ms]
-    x = np.random.rand(rows * per_epoch, 64).astype("float32")
-    y = np.random.rand(rows * per_epoch, 1).astype("float32")
+    steps = STEPS_PER_FIT[step_ms]
+    x = np.random.rand(rows * steps, 64).astype("float32")
+    y = np.random.rand(rows * steps, 1).astype("float32")
     return model, x, y, rows
 
 
-def seconds(model_and_data, steps: int) -> float:
-    """Seconds per step of a fit of that many steps."""
+def seconds(model_and_data) -> float:
+    """Seconds per step of one fit."""
     model, x, y, rows = model_and_data
-    per_epoch = len(x) // rows
-    epochs = max(1, round(steps / per_epoch))
     begin = time.perf_counter()
-    model.fit(x, y, batch_size=rows, epochs=epochs, verbose=0, shuffle=False)
-    return (time.perf_counter() - begin) / (epochs * per_epoch)
+    model.fit(x, y, batch_size=rows, verbose=0, shuffle=False)
+    return (time.perf_counter() - begin) / (len(x) // rows)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ time. The difference of the last two is training alone; data making and compilat
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import sys
@@ -44,6 +45,7 @@ def tenths(scale: float) -> float:
 def run(script: str, scale: float) -> float:
     """Wall seconds of the script at a scale."""
     os.environ["CASEBOOK_SCALE"] = repr(round(scale, 1))
+    gc.collect()  # endless datasets of the run before must not go on in the background
     begin = time.perf_counter()
     runpy.run_path(script, run_name="__main__")
     return time.perf_counter() - begin

@@ -70,7 +70,7 @@ def test_the_models_own_function_comes_back(recorder: Recorder, clock: FakeClock
     call.watch_steps()
     assert model.train_function is not own
     assert model.train_function(None) == "logs"
-    call.close(clock())
+    call.close()
     assert model.train_function is own
 
 
@@ -79,7 +79,7 @@ def test_a_function_replaced_meanwhile_is_left_alone(recorder: Recorder, clock: 
     call = open_call(recorder, model)
     call.watch_steps()
     model.train_function = replacement = lambda _: None
-    call.close(clock())
+    call.close()
     assert model.train_function is replacement
 
 
@@ -97,7 +97,7 @@ def test_steps_waits_and_callbacks_are_recorded_to_the_nanosecond(
         model.train_function(None)
         clock.sleep(50)
         call.callbacks += 50
-    call.close(clock())
+    call.close()
     block = records(path, "steps")[0]
     assert block["step"] == [700, 700, 700]
     assert block["wait"] == [200, 200, 200]
@@ -116,7 +116,7 @@ def test_wait_inside_the_step_is_taken_off_it(
     call.python_wait = call.wait_is_inside_step = True
     call.wait = 300
     model.train_function(None)
-    call.close(clock())
+    call.close()
     assert records(path, "steps")[0]["step"] == [400]
 
 
@@ -136,7 +136,7 @@ def test_an_examination_is_no_part_of_the_call(
     call.watch_steps()
     model.train_function(None)
     model.train_function(None)
-    call.close(clock())
+    call.close()
     assert records(path, "calls")[0]["dur"] == [1_200_000_000]
     assert records(path, "steps")[1]["after_pause"] is True
 
@@ -159,7 +159,7 @@ def test_a_call_ended_by_the_examination_ends_when_it_was_asked(
     with pytest.raises(SystemExit):
         model.train_function(None)
     clock.sleep(3_000_000_000)  # Keras unwinds
-    call.close(clock())
+    call.close()
     assert records(path, "calls")[0]["dur"] == [600_000_000]
 
 

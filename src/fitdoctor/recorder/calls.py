@@ -217,7 +217,7 @@ class Call:
             "epochs": self.epochs,
         }
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Let go of what the call made, so that its destruction is timed as part of it.
 
         Only a fit that may still be examined keeps its data.
@@ -226,10 +226,16 @@ class Call:
         if self.kind != "fit" or is_short or self.workload.probed:
             self.epoch_iterator = self.last_batch = None
 
-    def close(self, end: int) -> None:
-        """The call has ended, in whatever way."""
+    def close(self) -> None:
+        """The call has ended, in whatever way.
+
+        What the recorder does for it counts as part of it, so that the time between two
+        calls is the user's own.
+        """
         self.unwatch_steps()
-        end = end if self._stopped is None else self._stopped
+        self._release()
+        self._flush_steps()
+        end = self.recorder.clock() if self._stopped is None else self._stopped
         duration = end - self.begin - self.paused
         if self.parent is not None:
             self.parent.paused += self.paused
@@ -237,7 +243,6 @@ class Call:
                 self.parent.validation += duration
                 self.recorder.event("validation", self.begin, duration, steps=self.steps)
                 return
-        self._flush_steps()
         self.workload.total_ns += duration
         self.workload.steps += self.steps or 1
         if self.workload.first_ns is None:

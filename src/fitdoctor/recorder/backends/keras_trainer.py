@@ -81,8 +81,7 @@ def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Ca
             result = original(model, *args, **kwargs)
         finally:
             recorder.calls.remove(call)
-            call.release()
-            call.close(recorder.clock())
+            call.close()
         # Only a call that ended well is examined; a failing one raises as it would.
         if recorder.listener is not None and not call.is_validation:
             recorder.listener.on_call_end(call)
