@@ -36,6 +36,29 @@ def test_silent_when_the_loader_does_not_explain_the_wait() -> None:
     assert RULE.detect(waiting(loader(1 * MS, user_share=1.0))) is None
 
 
+def test_silent_on_a_held_lock_when_no_python_makes_the_batches() -> None:
+    data = loader(19 * MS, user_share=0.0)
+    data["stacks"]["lock_share"] = 0.9
+    arrays = fit_workload(
+        period=20 * MS,
+        step=2 * MS,
+        wait=18 * MS,
+        probes={
+            "frozen_batch": windows(2 * MS),
+            "loader_alone": data,
+            "input": {"kind": "arrays"},
+        },
+    )
+    assert RULE.detect(view(arrays)) is None
+
+
+def test_fires_on_a_held_lock_where_python_makes_the_batches() -> None:
+    # Seen on a DataLoader: the sampler got the lock only inside torch's own calls.
+    data = loader(19 * MS, user_share=0.1)
+    data["stacks"]["lock_share"] = 0.9
+    assert RULE.detect(waiting(data)) is not None
+
+
 def test_fires_on_python_that_keeps_one_core_busy() -> None:
     finding = RULE.detect(waiting(loader(19 * MS, user_share=0.95)))
     assert finding is not None

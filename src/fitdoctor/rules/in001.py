@@ -12,7 +12,8 @@ and the training step, waiting. More threads change nothing, since they wait for
 - a real step takes longer than a step on one batch held in memory (gain of 5 % or more), and
   the loader alone is slow enough to explain at least half of the difference;
 - while the loader runs alone, at least 0.6 cores are busy, so it does not just wait;
-- your own Python code is on the stack in at least half of the samples.
+- your own Python code is on the stack in at least half of the samples; or, for batches made by a
+  `PyDataset`, a `DataLoader` or a generator, Python's lock is held in at least half of them.
 
 ## Predicted gain
 The step after the loader's Python work became 50 times faster (20 to 200: what NumPy or
@@ -58,6 +59,8 @@ PAGE = __doc__ or ""
 BUSY_CORES = 0.6
 # The user's Python is on the stack in at least this share of the samples.
 PYTHON_SHARE = 0.5
+# Kinds of input whose batches are made by Python code in this process.
+PYTHON_MADE = frozenset({"PyDataset", "DataLoader", "generator"})
 # How much faster array code runs than the same work in a Python loop (usual, least, most).
 VECTORISED = Interval(50.0, 20.0, 200.0)
 
@@ -78,7 +81,7 @@ class PythonBoundLoader:
             return None
         if loader.cores + loader.children_cores < BUSY_CORES:
             return None
-        if loader.user_share is None or loader.user_share < PYTHON_SHARE:
+        if loader.user_share is None or not _is_python(view):
             return None
         after = Interval(
             loader.ns.value / VECTORISED.value,
@@ -111,6 +114,21 @@ class PythonBoundLoader:
             },
             saves={"input_wait": saved},
         )
+
+
+def _is_python(view: View) -> bool:
+    """The user's Python on the stack, or Python's lock held while Python code makes batches.
+
+    A sampler sees other threads only where they give the lock away, which short calls of a
+    framework do far more often than the user's own lines between them.
+    """
+    loader = view.loader
+    if loader is None:
+        return False
+    if loader.user_share is not None and loader.user_share >= PYTHON_SHARE:
+        return True
+    held = loader.lock_share is not None and loader.lock_share >= PYTHON_SHARE
+    return held and view.input.get("kind") in PYTHON_MADE
 
 
 def python_place(view: View) -> Where | None:
