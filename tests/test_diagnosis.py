@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.recording.schema import CallbackTotal, Probe
+from fitdoctor.recording.schema import CallbackTotal, Event, Probe
 from synthetic import MS, call_group, fit_workload, loader, recording, windows
 
 PYDATASET = {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9, "name": "Rows"}
@@ -75,6 +75,19 @@ def test_a_step_held_up_by_its_loader_is_not_called_training() -> None:
     parts = {p.part: p.ns_per_step for p in diagnose(recording(starved)).workloads[0].breakdown}
     assert parts["step"] == pytest.approx(2 * MS, rel=0.02)
     assert parts["loader_contention"] == pytest.approx(13 * MS, rel=0.02)
+
+
+def test_a_host_that_runs_ahead_does_not_tell_the_step_by_its_own_clock() -> None:
+    # JAX enqueues in 1 ms what the device takes 100 ms for; the wait surfaces elsewhere.
+    passes = tuple(Event("validation", 10**12 + i, 9_900 * MS, 0, 0, {}) for i in range(2))
+    ahead = fit_workload(
+        period=MS, step=MS, wait=0, events=passes, probes={"frozen_batch": windows(100 * MS)}
+    )
+    workload = diagnose(recording(ahead, backend="jax")).workloads[0]
+    parts = {p.part: p.share for p in workload.breakdown}
+    assert parts["step"] > 0.95
+    assert workload.step is not None
+    assert workload.step.median_ns == pytest.approx(100 * MS, rel=0.02)
 
 
 def test_two_causes_are_both_named_and_their_joint_gain_is_no_product() -> None:

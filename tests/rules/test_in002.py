@@ -59,6 +59,13 @@ def test_fires_on_a_serial_map_and_names_both_settings() -> None:
     assert "private_threadpool_size=16" in finding.cure.summary
 
 
+def test_a_generator_in_a_pipeline_has_no_map_to_parallelise() -> None:
+    stage = {"op": "FlatMapDataset", "file": "/user/p.py", "line": 2, "python": True}
+    finding = RULE.detect(waiting({"kind": "tf.data", "stages": [stage]}))
+    assert finding is not None
+    assert finding.cure.safety == "advice"
+
+
 def test_the_pool_cap_is_silent_without_parallel_calls_or_with_a_busy_cpu() -> None:
     assert POOL_CAP.detect(waiting(pipeline(None))) is None
     assert POOL_CAP.detect(waiting(pipeline(64), cores=1.5)) is None

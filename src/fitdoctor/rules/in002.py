@@ -149,8 +149,19 @@ def read_place(view: View) -> Where | None:
     return python_place(view)
 
 
+def _has_map(view: View) -> bool:
+    """Whether there is a stage that could run several calls at a time."""
+    ops = [str(stage.get("op", "")) for stage in view.input.get("stages", ())]
+    return any(op.startswith(("Map", "ParallelMap", "Interleave")) for op in ops)
+
+
 def _cure(view: View, reads: float) -> tuple[Safety, str]:
     kind = view.input.get("kind")
+    if kind == "tf.data" and not _has_map(view):
+        return "advice", (
+            "a generator reads one batch at a time: make it a function of an index and map it "
+            "with num_parallel_calls, or use a keras.utils.PyDataset with workers"
+        )
     if kind == "tf.data":
         return "safe", (
             f"num_parallel_calls={TF_DATA_READS} on the map, and "
