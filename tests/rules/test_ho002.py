@@ -38,7 +38,8 @@ def test_silent_without_the_scaling_probe() -> None:
 def test_worth_nothing_when_the_trial_gains_nothing() -> None:
     finding = RULE.detect(small_step(ten=0.9, fifty=0.9))
     assert finding is not None
-    assert finding.gain.low < 1.05 < 1.2  # ranking leaves it out or lists the loop's share only
+    # Only Keras's loop around the step (0.1 of 1 ms) becomes rarer.
+    assert finding.gain.value == pytest.approx(1 / 0.91, rel=0.02)
 
 
 def test_fires_with_the_measured_trial() -> None:
