@@ -58,7 +58,8 @@ def measured(backend: str, step_ms: int, rounds: int) -> dict[str, object]:
         check=True,
         cwd=Path(__file__).parents[1],
     )
-    pairs = json.loads(done.stdout.splitlines()[-1])
+    fits = json.loads(done.stdout.splitlines()[-1])
+    pairs = [(plain[0], recorded[0]) for plain, recorded in fits]
     low, middle, high = interval([w / p for p, w in pairs])
     plain = sorted(p for p, _ in pairs)[len(pairs) // 2]
     return {
@@ -70,6 +71,7 @@ def measured(backend: str, step_ms: int, rounds: int) -> dict[str, object]:
         "high": high,
         "limit": LIMITS.get(step_ms),
         "pairs": pairs,
+        "return_s": [(plain[1], recorded[1]) for plain, recorded in fits],
     }
 
 
@@ -85,9 +87,11 @@ def interval(ratios: list[float]) -> tuple[float, float, float]:
 
 
 def _line(row: dict[str, object]) -> str:
+    plain, recorded = (sum(seconds) / len(seconds) for seconds in zip(*row["return_s"]))
     return (
         f"{row['backend']:>10}  {row['step_ms']:8.2f} ms/step  "
-        f"with/without {row['ratio']:.4f} ({row['low']:.4f} to {row['high']:.4f})"
+        f"with/without {row['ratio']:.4f} ({row['low']:.4f} to {row['high']:.4f})  "
+        f"return of fit {plain:.3f} s, recorded {recorded:.3f} s"
     )
 
 

@@ -269,6 +269,7 @@ def _train_end(recorder: Recorder, original: Callable[..., Any]) -> Callable[...
             return _in_epoch_callbacks(recorder, call, original, self, args, kwargs)
         finally:
             call.unwatch_callbacks(self)
+            call.release()
 
     return hook
 
