@@ -17,6 +17,7 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 RESULT = Path(__file__).parent / "results" / "overhead.json"
 BACKENDS = ("tensorflow", "jax", "torch")
@@ -48,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def measured(backend: str, step_ms: int, rounds: int) -> dict[str, object]:
+def measured(backend: str, step_ms: int, rounds: int) -> dict[str, Any]:
     """Ratios of one backend and step length, from a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.overhead_worker", str(step_ms), str(rounds)],
@@ -86,8 +87,9 @@ def interval(ratios: list[float]) -> tuple[float, float, float]:
     return float(found.low), float(np.median(ratios)), float(found.high)
 
 
-def _line(row: dict[str, object]) -> str:
-    plain, recorded = (sum(seconds) / len(seconds) for seconds in zip(*row["return_s"]))
+def _line(row: dict[str, Any]) -> str:
+    pairs = row["return_s"]
+    plain, recorded = (sum(pair[i] for pair in pairs) / len(pairs) for i in (0, 1))
     return (
         f"{row['backend']:>10}  {row['step_ms']:8.2f} ms/step  "
         f"with/without {row['ratio']:.4f} ({row['low']:.4f} to {row['high']:.4f})  "

@@ -47,6 +47,55 @@ def loader(
     return windows(ns, own_cores=cores, stacks=stacks, bytes=1000, **more)
 
 
+def trial(ns: float, as_written: float, **more: Any) -> dict[str, Any]:
+    """A changed pipeline that was timed beside the pipeline as written."""
+    return {**windows(ns, **more), "as_written": windows(as_written)["ns"]}
+
+
+def stage(op: str, n: int, **more: Any) -> dict[str, Any]:
+    """One stage of a tf.data pipeline; it reads the next number unless told otherwise."""
+    return {
+        "n": n,
+        "op": op,
+        "inputs": [n + 1],
+        "file": "/user/data.py",
+        "line": 100 + n,
+        "python": False,
+        "random": False,
+        "reorders": False,
+        "parallel": None,
+        **more,
+    }
+
+
+def slow_pipeline(
+    *stages: dict[str, Any],
+    loader_ns: float = 30 * MS,
+    frozen: float = 2 * MS,
+    cores: float = 1.0,
+    rows: list[dict[str, Any]] | None = None,
+    probes: dict[str, dict[str, Any]] | None = None,
+    detail: dict[str, Any] | None = None,
+    **more: Any,
+) -> RecordedWorkload:
+    """A fit that waits for its tf.data pipeline; frozen steps are short."""
+    all_probes = {
+        "frozen_batch": windows(frozen),
+        "loader_alone": loader(loader_ns, cores=cores),
+        "input": {"kind": "tf.data", "stages": list(stages)},
+        "stages": {"rows": rows or []},
+        **(probes or {}),
+    }
+    return fit_workload(
+        period=round(max(loader_ns, frozen)),
+        step=round(frozen),
+        wait=round(max(0.0, loader_ns - frozen)),
+        probes=all_probes,
+        detail={"epochs": 10, **(detail or {})},
+        **more,
+    )
+
+
 def fit_workload(
     *,
     period: int = 10 * MS,

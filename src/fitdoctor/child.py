@@ -19,7 +19,7 @@ from fitdoctor.recorder.backends import (
     tensorflow_traces,
 )
 from fitdoctor.recorder.hooks import ImportHooks
-from fitdoctor.recorder.inputs import data_loader, tf_data
+from fitdoctor.recorder.inputs import data_loader, hdf5, tf_data
 from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 from fitdoctor.recorder.writer import Writer
@@ -30,16 +30,19 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     recorder = Recorder(Writer(recording))
     traces = tensorflow_traces.TraceWatch(recorder)
     loops = LoopWatch(recorder)
+    hdf5_reads = hdf5.Hdf5Reads()
     recorder.listener = Examiner(
         recorder,
         budget_s=float(options.get("budget_s", 60)),
         go_on=bool(options.get("continue", False)),
         probes=bool(options.get("probes", True)),
         traces=traces,
+        hdf5=hdf5_reads,
     )
     hooks = ImportHooks(functools.partial(_on_error, recorder))
     _watch_keras(recorder, hooks)
     _watch_backends(recorder, hooks, traces, loops)
+    hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
     hooks.install()
     # A forked worker is a copy of this process: it must not record, and must not probe.
     os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from fitdoctor.analysis.health import not_measured, recording_health, workload_health
+from fitdoctor.analysis.input_line import input_line
 from fitdoctor.analysis.view import View, view_of
 from fitdoctor.findings.diagnosed import (
     Ceiling,
@@ -30,6 +31,12 @@ INPUT_BOUND = 1.15
 # A workload below this share of the recorded time is not worth a line of its own.
 SMALL_SHARE = 0.02
 MIN_STEADY_STEPS = 5
+# Cores busy while loading alone, from which they count as all.
+ALL_BUSY = 0.85
+# Explanations of why a batch takes long to load, of which one is right.
+WHY_LOADING_IS_SLOW = frozenset(
+    {"IN001", "IN002", "IN003", "IN005", "IN008", "IN010", "IN011", "IN012", "IN013"}
+)
 # A step this much longer than on a frozen batch, where input is slow, is held up by loading.
 CONTENTION_SHARE = 0.3
 # Host steps this much shorter than a frozen one: the host enqueues, the device still works.
@@ -101,6 +108,7 @@ def _diagnosed(recording: Recording, workload: RecordedWorkload) -> DiagnosedWor
         joint_gain=joint_gain(costs.total, [f.saves for f in findings], costs.parts),
         total_ns=_total_ns(workload),
         not_measured=tuple(not_measured(workload)),
+        input=input_line(view),
     )
 
 
@@ -164,8 +172,7 @@ def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """
     kept: list[Finding] = []
     for finding in findings:
-        family = finding.rule[:2]
-        if family == "IN" and any(k.rule[:2] == "IN" for k in kept):
+        if finding.rule in WHY_LOADING_IS_SLOW and any(k.rule in WHY_LOADING_IS_SLOW for k in kept):
             continue
         if finding.rule == "HO002" and any(k.rule in ("HO004", "CO001", "CB001") for k in kept):
             continue
@@ -232,13 +239,26 @@ def _verdict(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
     if gain.value >= INPUT_BOUND and gain.low > 1.05:
         return "input-bound", (
             f"One step takes {step}, {duration(view.ceiling_step.value)} with its data in memory: "
-            "training waits for its input, but no rule names the cause."
+            f"training waits for its input{_why_no_cure(view)}"
         )
     share = view.frozen.value / view.costs.total.value if view.frozen else 1.0
     return "at-ceiling", (
         f"Healthy: {percent(min(1.0, share))} of a step ({step}) is the training step itself, "
         "and nothing measured would make it faster."
     )
+
+
+def _why_no_cure(view: View) -> str:
+    """What is known where no rule has a cure."""
+    loader = view.loader
+    if loader is None:
+        return ", but its loader could not be measured alone."
+    if loader.cores + loader.children_cores >= ALL_BUSY * view.cpus:
+        return (
+            f". Loading keeps all {view.cpus} cores busy: less work per sample, preprocessing "
+            "once (pack), or more cores would help, more threads would not."
+        )
+    return ", but no rule names the cause."
 
 
 _SENTENCES: dict[str, str] = {

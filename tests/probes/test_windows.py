@@ -68,6 +68,7 @@ def test_cpu_time_of_this_process_is_not_others() -> None:
 class Notes:
     def __init__(self) -> None:
         self.writer = self
+        self.ends_script = False
         self.lines: list[dict] = []
 
     def clock(self) -> int:

@@ -98,3 +98,34 @@ def test_points_at_the_stage_of_a_pipeline_that_runs_python() -> None:
     )
     assert finding is not None
     assert (finding.where.file, finding.where.line) == ("/user/p.py", 2)
+
+
+def python_loader(*, pickle_ns: float, length: int = 1000, cpus: int = 4):
+    made = {
+        **windows(30 * MS),
+        "payload_bytes": 2_000_000,
+        "pickle_ns": pickle_ns,
+        "length": length,
+    }
+    probes = {
+        "frozen_batch": windows(MS),
+        "loader_alone": loader(30 * MS, user_share=1.0),
+        "input": {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9},
+        "in_process": made,
+    }
+    workload = fit_workload(
+        period=30 * MS, step=MS, wait=29 * MS, probes=probes, detail={"epochs": 10}
+    )
+    return RULE.detect(view(workload, cpus=cpus)).cure.summary
+
+
+def test_processes_are_named_where_they_would_win() -> None:
+    assert "workers=4, use_multiprocessing=True" in python_loader(pickle_ns=0.5 * MS)
+
+
+def test_processes_are_warned_of_where_shipping_costs_as_much() -> None:
+    assert "would not help" in python_loader(pickle_ns=20 * MS)
+
+
+def test_processes_are_not_worth_their_start_for_a_short_run() -> None:
+    assert "too short" in python_loader(pickle_ns=0.5 * MS, length=5)

@@ -21,7 +21,7 @@ def pydataset(workers: int) -> dict:
 
 
 def pipeline(parallel: int | None) -> dict:
-    op = "MapDataset" if parallel is None else "ParallelMapDataset"
+    op = "map"
     stage = {"op": op, "file": "/user/p.py", "line": 2, "python": True, "parallel": parallel}
     return {"kind": "tf.data", "stages": [stage]}
 
@@ -60,7 +60,7 @@ def test_fires_on_a_serial_map_and_names_both_settings() -> None:
 
 
 def test_a_generator_in_a_pipeline_has_no_map_to_parallelise() -> None:
-    stage = {"op": "FlatMapDataset", "file": "/user/p.py", "line": 2, "python": True}
+    stage = {"op": "from_generator", "file": "/user/p.py", "line": 2, "python": True}
     finding = RULE.detect(waiting({"kind": "tf.data", "stages": [stage]}))
     assert finding is not None
     assert finding.cure.safety == "advice"

@@ -61,9 +61,8 @@ def not_measured(workload: RecordedWorkload) -> list[str]:
         f"{name.replace('_', ' ')}: {probe.reason}"
         for name, probe in workload.probes.items()
         if not probe.is_ok
-        and not name.startswith("steps_per_execution")
-        and name != "repeat_call"
-        and name != "compiled_step"
+        and not name.startswith(("steps_per_execution", "trial_"))
+        and name not in ("repeat_call", "compiled_step", "array_conversion", "validation_start")
     ]
 
 

@@ -9,6 +9,7 @@ from fitdoctor.analysis.costs import Costs
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
+from fitdoctor.analysis.pipeline import StageCost, Trial, stage_costs, trial_of
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import Event, RecordedWorkload, Recording
 
@@ -41,6 +42,48 @@ class View:
     cpus: int
     is_group: bool
     compile_calls: tuple[Event, ...] = ()  # model.compile() anywhere in the script
+    frozen_cores: float = 1.0  # CPU use of the step on a frozen batch
+    accelerators: int = 0
+
+    @property
+    def stages(self) -> tuple[StageCost, ...]:
+        """The stages of a tf.data pipeline, the last one first."""
+        return stage_costs(self.recorded)
+
+    def stage(self, number: int) -> StageCost | None:
+        """One stage by its number."""
+        return next((stage for stage in self.stages if stage.number == number), None)
+
+    def trial(self, name: str) -> Trial | None:
+        """A trial of a changed pipeline."""
+        return trial_of(self.recorded, name)
+
+    @property
+    def passes(self) -> int | None:
+        """How often the training reads its data: as asked for, or as often as it was seen to."""
+        if self.recorded.kind == "loop":
+            return len({block.epoch for block in self.recorded.blocks if block.t})
+        epochs = self.recorded.detail.get("epochs")
+        if not isinstance(epochs, int):
+            return None
+        return epochs * max(1, len(self.recorded.calls))
+
+    @property
+    def steps_per_epoch(self) -> float | None:
+        """Steps in one pass, from what ran."""
+        epochs = sum(call.epochs for call in self.recorded.calls)
+        full = epochs - 1 if epochs > 1 else epochs
+        steps = sum(call.steps for call in self.recorded.calls)
+        asked = self.recorded.detail.get("steps_per_epoch")
+        if isinstance(asked, int):
+            return float(asked)
+        if epochs <= 1:
+            return float(steps) if epochs else None
+        by_epoch: dict[tuple[int, int], int] = {}
+        for block in self.recorded.blocks:
+            key = (block.call, block.epoch)
+            by_epoch[key] = by_epoch.get(key, 0) + len(block.t) * block.executions
+        return float(max(by_epoch.values())) if by_epoch else steps / full
 
     @property
     def input_gain(self) -> Interval | None:
@@ -102,6 +145,8 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
             for event in events
             if event.name == "compile_call"
         ),
+        frozen_cores=float(frozen.get("own_cores", 1.0)) if frozen else 1.0,
+        accelerators=len(recording.machine.get("accelerators") or ()),
     )
 
 

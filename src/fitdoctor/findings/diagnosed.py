@@ -75,6 +75,7 @@ class DiagnosedWorkload:
     joint_gain: Interval | None
     total_ns: int  # wall time the workload took in the recording
     not_measured: tuple[str, ...] = ()  # "loader alone: a one-shot generator ..."
+    input: str | None = None  # the data in one line
 
     @property
     def cost_ns(self) -> float | None:

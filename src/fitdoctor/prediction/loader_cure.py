@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from fitdoctor.analysis.pipeline import Trial
 from fitdoctor.analysis.view import View
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.overlap import StepModel
 
 # The loader must explain at least this share of the time that input costs.
 EXPLAINED_SHARE = 0.5
-WORTH_GAIN = 1.05
-LOWEST_GAIN = 1.01
+# Below 10 %, a loader beside the step and a noisy neighbour look the same on few cores.
+WORTH_GAIN = 1.10
+LOWEST_GAIN = 1.03
+# Loader and step take turns: less than this part of the shorter one is hidden.
+LITTLE_OVERLAP = 0.4
+# A loader of up to this many steps is hidden, or nearly so, when it runs beside the step.
+NEARLY_HIDDEN = 1.5
 
 
 def input_is_slow(view: View) -> bool:
@@ -23,17 +29,49 @@ def input_is_slow(view: View) -> bool:
     return loader.ns.value >= EXPLAINED_SHARE * lost
 
 
-def saved_by(view: View, loader_after: Interval, *, overlapped: bool) -> Interval:
+def is_taken_in_turns(view: View) -> bool:
+    """Whether loading and computing add up, and side by side would nearly hide the loader."""
+    loader = view.loader
+    if loader is None:
+        return False
+    step = view.ceiling_step.value
+    overlap = StepModel.fitted(view.core.value, step, loader.ns.value).overlap
+    return overlap < LITTLE_OVERLAP and loader.ns.value < NEARLY_HIDDEN * step
+
+
+def saved_by(
+    view: View, loader_after: Interval, *, overlapped: bool, cores: float = 0.0
+) -> Interval:
     """Nanoseconds per step that a loader of this speed would save.
 
     Args:
         view: the workload as it is.
         loader_after: time per batch after the cure.
         overlapped: the cure also moves loading beside the step (workers, threads).
+        cores: CPU use of the loader after the cure; where it and the step need more cores
+            than there are, they share them.
     """
     loader = view.loader.ns if view.loader is not None else loader_after
     step = view.ceiling_step
     now = view.core
     model = StepModel.fitted(now.value, step.value, loader.value)
     then = (StepModel(1.0) if overlapped else model).core(step, loader_after)
+    if cores:
+        shared = loader_after.scaled(cores) + step.scaled(min(view.frozen_cores, view.cpus))
+        then = Interval.maximum(then, shared.scaled(1.0 / view.cpus))
     return now.minus(then)
+
+
+def saved_by_trial(view: View, trial: Trial, *, overlapped: bool = False) -> Interval:
+    """What a pipeline that was tried would save.
+
+    The trial's ratio to the pipeline as written counts, since both were timed alike.
+    """
+    loader = view.loader
+    if loader is None:
+        raise ValueError("saved_by_trial() needs a measured loader")
+    left = trial.left
+    after = Interval(
+        loader.ns.value * left.value, loader.ns.low * left.low, loader.ns.high * left.high
+    )
+    return saved_by(view, after, overlapped=overlapped, cores=trial.cores)

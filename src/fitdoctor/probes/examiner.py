@@ -15,6 +15,7 @@ from fitdoctor.recorder.backends.jax import JaxBackend
 from fitdoctor.recorder.backends.tensorflow import TensorFlowBackend
 from fitdoctor.recorder.backends.torch import TorchBackend
 from fitdoctor.recorder.calls import Call
+from fitdoctor.recorder.inputs.hdf5 import Hdf5Reads
 from fitdoctor.recorder.loops import Loop
 from fitdoctor.recorder.session import Recorder
 from fitdoctor.recorder.workload import Workload
@@ -60,13 +61,16 @@ class Examiner:
         go_on: bool,
         probes: bool,
         traces: TraceWatch,
+        hdf5: Hdf5Reads,
     ) -> None:
         """`go_on` lets the script continue after the examination."""
         self._recorder = recorder
         self._budget = int(budget_s * S)
         self._go_on = go_on
+        recorder.ends_script = not go_on
         self._probes = probes
         self._traces = traces
+        self._hdf5 = hdf5
         self._backend_object: Backend | None = None
         self._loop_examinations: dict[int, LoopExamination] = {}
         self._next_word = 0
@@ -199,6 +203,7 @@ class Examiner:
             result=result,
             may_consume=mid_fit and not self._go_on,
             period_ns=elapsed / call.steps if call.steps else None,
+            hdf5=self._hdf5,
         ).run()
 
     def _examine_group(self, call: Call) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from fitdoctor.probes.watchdog import LONGEST_S, Watchdog
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.session import Recorder
 
@@ -19,7 +21,8 @@ def run_probe(
     record: dict[str, Any] = {"k": "probe", "w": workload, "name": name, "t": begin}
     data: Data | None = None
     try:
-        data = experiment()
+        with _guarded(recorder, record):
+            data = experiment()
         record.update(status="ok", data=data)
     except NotAvailable as reason:
         record.update(status="not available", reason=str(reason))
@@ -30,6 +33,19 @@ def run_probe(
     record["dur"] = recorder.clock() - begin
     recorder.writer.write(record)
     return data
+
+
+def _guarded(recorder: Recorder, record: Data) -> AbstractContextManager[Any]:
+    """A loader that hangs must not keep the report from coming."""
+    if not recorder.ends_script:
+        return nullcontext()
+
+    def on_hang() -> None:
+        reason = f"gave no answer for {LONGEST_S:.0f} s and was left; does the loader hang?"
+        recorder.writer.write({**record, "status": "failed", "reason": reason, "dur": 0})
+        recorder.writer.write({"k": "examined", "t": recorder.clock()})
+
+    return Watchdog(on_hang)
 
 
 def _first_line(error: BaseException) -> str:

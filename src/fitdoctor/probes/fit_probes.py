@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fitdoctor.probes import frozen, layers, loader, scaling, settings
+from fitdoctor.probes import frozen, input_probes, layers, loader, scaling, settings
+from fitdoctor.probes.array_conversion import array_conversion
 from fitdoctor.probes.experiment import Data, run_probe
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.calls import Call
 from fitdoctor.recorder.inputs.describe import describe_input
+from fitdoctor.recorder.inputs.hdf5 import Hdf5Reads
 from fitdoctor.recorder.session import Recorder
 
 # The running iterator's threads fill their buffers after training pauses.
@@ -24,6 +26,8 @@ SHORT_STEP_NS = 30_000_000
 LAYER_STEP_NS = 8_000_000
 LAYER_PART = 4  # layers are timed on the whole batch and on this fraction of it
 TRIAL_EXECUTIONS = (10, 50)
+# Loading must explain this share of what a step takes longer than on a frozen batch.
+EXPLAINS = 0.3
 # A loader this many times slower than the step is the limit, however steps are started.
 LOADER_LIMITED = 2.0
 
@@ -41,6 +45,7 @@ class FitExamination:
         result: Any = None,
         may_consume: bool,
         period_ns: float | None,
+        hdf5: Hdf5Reads,
     ) -> None:
         """`arguments` and `result` are the last step's, when a fit is still running."""
         self._recorder = recorder
@@ -50,6 +55,8 @@ class FitExamination:
         self._result = result
         self._may_consume = may_consume
         self._period_ns = period_ns
+        self._hdf5 = hdf5
+        self._facts: Data = {}
         self._batch: Any = None
 
     def run(self) -> None:
@@ -68,14 +75,17 @@ class FitExamination:
 
     def _probe_all(self) -> None:
         time.sleep(SETTLE_S)
-        self._probe("input", self._input)
+        self._facts = self._probe("input", self._input) or {}
         if self._is_one_shot():
             self._probe("source", self._source)
         frozen_data = self._probe("frozen_batch", self._frozen)
         step_ns = _median(frozen_data)
         loader_ns = self._in_place_ns()
         if step_ns is None or self._input_may_matter(step_ns):
-            loader_ns = _median(self._probe("loader_alone", self._loader_alone)) or loader_ns
+            alone = self._probe("loader_alone", self._loader_alone)
+            loader_ns = _median(alone) or loader_ns
+            self._probe_slow_input(alone, step_ns)
+        self._probe_calls()
         if step_ns is None:
             return
         if self._call.model.run_eagerly and self._backend.name != "torch":
@@ -84,6 +94,37 @@ class FitExamination:
             self._probe_short_step(executions=loader_ns < LOADER_LIMITED * step_ns)
         if step_ns >= LAYER_STEP_NS and not self._call.model.run_eagerly:
             self._probe("layers", self._layers)
+
+    def _probe_slow_input(self, alone: Data | None, step_ns: float | None) -> None:
+        """Why loading is slow, where loading explains what training loses."""
+        lost = (self._period_ns or 0.0) - (step_ns or 0.0)
+        kind = self._facts.get("kind")
+        adapter = getattr(self._call.epoch_iterator, "data_adapter", None)
+        if lost <= 0 or (alone is not None and (_median(alone) or 0.0) < EXPLAINS * lost):
+            return
+        if adapter is not None and kind == "tf.data":
+            input_probes.probe_pipeline(self._probe, adapter._dataset)
+        elif adapter is not None and kind == "PyDataset":
+            input_probes.probe_workers(self._probe, adapter, alone, self._backend.name)
+        input_probes.probe_hdf5(self._probe, self._hdf5, self._steps())
+
+    def _steps(self) -> int:
+        """All steps of this line so far; a running call is not in its total yet."""
+        running = self._call.steps if self._arguments else 0
+        return self._call.workload.steps + running
+
+    def _probe_calls(self) -> None:
+        """What is paid at the start of each call, of each validation."""
+        arguments = self._call.arguments
+        # More calls may follow: only then the start of each matters, which the rule asks.
+        if self._facts.get("kind") == "arrays":
+            self._probe(
+                "array_conversion",
+                lambda: array_conversion(
+                    self._backend.name, arguments.get("x"), arguments.get("y")
+                ),
+            )
+        input_probes.probe_validation(self._probe, arguments.get("validation_data"))
 
     def _input_may_matter(self, step_ns: float) -> bool:
         """Loading is probed unless the frozen step already explains the real one."""

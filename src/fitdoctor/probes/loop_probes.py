@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fitdoctor.probes import input_probes
 from fitdoctor.probes.experiment import Data, run_probe
 from fitdoctor.probes.loader import loader_alone
 from fitdoctor.probes.reference import reference_step
 from fitdoctor.probes.step_function import StepFinder
 from fitdoctor.probes.windows import measure
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
-from fitdoctor.recorder.inputs.loop_source import describe_loop_source, fresh_loop_source
+from fitdoctor.recorder.inputs.loop_source import (
+    describe_loop_source,
+    fresh_loop_source,
+    loop_dataset,
+)
 from fitdoctor.recorder.loops import Loop
 from fitdoctor.recorder.session import Recorder
 
@@ -41,7 +46,9 @@ class LoopExamination:
         number = self._loop.workload.number
         run_probe(self._recorder, number, "input", lambda: describe_loop_source(self._loop))
         with self._recorder.suspend():
-            run_probe(self._recorder, number, "loader_alone", self._loader_alone)
+            alone = run_probe(self._recorder, number, "loader_alone", self._loader_alone)
+            if alone is not None and self._loop.marker == "tf.data":
+                input_probes.probe_pipeline(self._probe, loop_dataset(self._loop))
         if self._go_on:
             self._refuse("frozen_batch")
             return
@@ -49,6 +56,9 @@ class LoopExamination:
             self._loop.frozen = self._loop.last_element
         self._loop.bodies = []
         self._begin = self._recorder.clock()
+
+    def _probe(self, name: str, experiment: Callable[[], Data]) -> Data | None:
+        return run_probe(self._recorder, self._loop.workload.number, name, experiment)
 
     def advance(self) -> bool:
         """Called between iterations; True when the examination is over."""

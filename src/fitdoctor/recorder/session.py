@@ -53,6 +53,7 @@ class Recorder:
         self.patches = Patches()
         self.listener: Listener | None = None
         self.workloads: dict[tuple[str, str, int], Workload] = {}
+        self.ends_script = False  # after its examination; set by who examines
         self.first_step_ns: int | None = None
         self.backend = "unknown"
         # Reads the input wait that TensorFlow's compiled step has accumulated since

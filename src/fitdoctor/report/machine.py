@@ -52,6 +52,7 @@ def _workload(workload: DiagnosedWorkload) -> dict[str, Any]:
             for part in workload.breakdown
         ],
         "ceiling": _ceiling(workload.ceiling),
+        "input": workload.input,
         "verdict": workload.verdict,
         "sentence": workload.sentence,
         "findings": [finding.to_json() for finding in workload.findings],

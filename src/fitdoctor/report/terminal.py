@@ -154,6 +154,8 @@ def _workload(
     yield from _health(workload.health)
     yield ""
     yield from step_time(workload, label(workload, cwd), verbose=verbose)
+    if workload.input:
+        yield Padding(Text(f"input: {clean(workload.input)}", style="dim"), (0, 0, 0, 2))
     if workload.findings:
         yield ""
         yield from findings_table(workload, width=width, verbose=verbose, cwd=cwd)

@@ -16,9 +16,10 @@ and the training step, waiting. More threads change nothing, since they wait for
   `PyDataset`, a `DataLoader` or a generator, Python's lock is held in at least half of them.
 
 ## Predicted gain
-The step after the loader's Python work became 50 times faster (20 to 200: what NumPy or
-TensorFlow ops usually gain over a Python loop), overlapped as it is now. The step on a frozen
-batch is the floor.
+The step after the loader's Python work became 80 times faster (20 to 300: what NumPy or
+TensorFlow ops usually gain over a Python loop), plus what Keras needs for a batch that costs
+nothing to make (measured, for a PyDataset), overlapped as it is now. The step on a frozen batch is
+the floor.
 
 ## Example
 ```python
@@ -33,7 +34,8 @@ class Rows(keras.utils.PyDataset):
         return vectorised(self.batch(index)), ...     # NumPy on the whole batch
 ```
 or TensorFlow ops on a batched tf.data pipeline. If the work cannot be vectorised and a batch is
-small, `PyDataset(workers=N, use_multiprocessing=True)` uses more cores.
+small, `PyDataset(workers=N, use_multiprocessing=True)` uses more cores. The report says whether
+that would help here, from the time to make a batch and the time to ship it.
 
 ## Fix safety
 Vectorising keeps samples and order; check that the numbers agree. Random augmentation draws its
@@ -51,6 +53,8 @@ from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
+from fitdoctor.prediction.planner import Machine, Step, workers_for
+from fitdoctor.rules.in011 import is_scattered_hdf5
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -59,10 +63,16 @@ PAGE = __doc__ or ""
 BUSY_CORES = 0.6
 # The user's Python is on the stack in at least this share of the samples.
 PYTHON_SHARE = 0.5
+# A batch is packed, sent and unpacked: the pipe costs about as much as the packing.
+SHIPPING_FACTOR = 2.0
+# Worker processes import the script's libraries before their first batch.
+START_PROCESSES_NS = 5e9
+# A batch made here in less than this share of the workers' time: shipping is the cost.
+SHIPPED_SHARE = 0.8
 # Kinds of input whose batches are made by Python code in this process.
 PYTHON_MADE = frozenset({"PyDataset", "DataLoader", "generator"})
 # How much faster array code runs than the same work in a Python loop (usual, least, most).
-VECTORISED = Interval(50.0, 20.0, 200.0)
+VECTORISED = Interval(80.0, 20.0, 300.0)
 
 
 class PythonBoundLoader:
@@ -83,11 +93,9 @@ class PythonBoundLoader:
             return None
         if loader.user_share is None or not _is_python(view):
             return None
-        after = Interval(
-            loader.ns.value / VECTORISED.value,
-            loader.ns.low / VECTORISED.high,
-            loader.ns.high / VECTORISED.low,
-        )
+        if is_scattered_hdf5(view) or is_crossing(view) or is_shipping(view):
+            return None
+        after = vectorised(loader.ns) + (view.probe_ns("adapter_floor") or Interval.exact(0.0))
         saved = saved_by(view, after, overlapped=False)
         place = python_place(view)
         what = loader.hot_function[2] if loader.hot_function else view.input.get("name", "it")
@@ -116,6 +124,15 @@ class PythonBoundLoader:
         )
 
 
+def vectorised(loader: Interval) -> Interval:
+    """A batch when array code does what Python did."""
+    return Interval(
+        loader.value / VECTORISED.value,
+        loader.low / VECTORISED.high,
+        loader.high / VECTORISED.low,
+    )
+
+
 def _is_python(view: View) -> bool:
     """The user's Python on the stack, or Python's lock held while Python code makes batches.
 
@@ -129,6 +146,25 @@ def _is_python(view: View) -> bool:
         return True
     held = loader.lock_share is not None and loader.lock_share >= PYTHON_SHARE
     return held and view.input.get("kind") in PYTHON_MADE
+
+
+def is_crossing(view: View) -> bool:
+    """Elements come one by one from a generator that is itself quick: that is IN005."""
+    alone = view.result("generator_alone")
+    source = next((stage for stage in view.stages if stage.op == "from_generator"), None)
+    if not alone or source is None or source.ns is None or not source.per_batch:
+        return False
+    return bool(alone["ns"] < PYTHON_SHARE * source.ns / source.per_batch)
+
+
+def is_shipping(view: View) -> bool:
+    """Worker processes make batches that this process makes faster: that is IN008."""
+    here, loader = view.result("in_process"), view.loader
+    if not here or not here.get("ns") or loader is None:
+        return False
+    if not view.input.get("use_multiprocessing"):
+        return False
+    return bool(sorted(here["ns"])[len(here["ns"]) // 2] < SHIPPED_SHARE * loader.ns.value)
 
 
 def python_place(view: View) -> Where | None:
@@ -150,11 +186,35 @@ def _advice(view: View) -> str:
     if kind == "tf.data":
         return "write the function with TensorFlow ops, on whole batches"
     if kind == "PyDataset":
-        return (
-            "vectorise __getitem__ in NumPy; if that cannot be done, use_multiprocessing=True "
-            "can help where batches are small and epochs long"
-        )
+        return f"vectorise __getitem__ in NumPy; {_about_processes(view)}"
     return "parse or compute whole batches with NumPy, or once before training"
+
+
+def _about_processes(view: View) -> str:
+    """Whether worker processes would help, from what a batch takes to make and to ship."""
+    here = view.result("in_process")
+    if not here or view.loader is None:
+        return "use_multiprocessing=True helps only where batches are small and epochs long"
+    batch = view.loader.ns.value
+    shipping = SHIPPING_FACTOR * here["pickle_ns"]
+    how, count = workers_for(
+        batch,
+        batch,
+        Step(view.ceiling_step.value, view.frozen_cores),
+        Machine(view.cpus),
+        payload_ns=shipping,
+    )
+    size = f"{here['payload_bytes'] / 1e6:.1f} MB"
+    if how != "processes" or count < 2:
+        return f"processes would not help (a batch of {size} has to be shipped)"
+    after = max(batch / count, shipping, view.ceiling_step.value)
+    batches = here.get("length", 0) * (view.passes or 1)
+    if (batch - after) * batches < START_PROCESSES_NS:
+        return "this run is too short for worker processes to pay"
+    return (
+        f"if that cannot be done, workers={count}, use_multiprocessing=True: a batch every "
+        f"{duration(after)} (batches of {size})"
+    )
 
 
 RULE = PythonBoundLoader()

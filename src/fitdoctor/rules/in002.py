@@ -14,8 +14,10 @@ delays up; reads that are under way together share them.
 - fewer reads are in flight than the cure would allow.
 
 ## Predicted gain
-A batch divided by the reads in flight after the cure, but never below its CPU part spread over
-the cores, beside the step. Assumes that the storage serves that many readers as fast.
+The same data read with that many calls at a time, timed on this machine, beside the step. Where
+that cannot be tried (a generator): a batch divided by the reads in flight after the cure, but
+never below its CPU part spread over the cores; it assumes that the storage serves that many
+readers as fast.
 
 ## Example
 ```python
@@ -49,12 +51,20 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
+from fitdoctor.prediction.loader_cure import (
+    input_is_slow,
+    is_taken_in_turns,
+    saved_by,
+    saved_by_trial,
+)
 from fitdoctor.rules.in001 import BUSY_CORES, python_place
+from fitdoctor.rules.in011 import is_scattered_hdf5
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
 
+# Stages of tf.data that can run several calls at a time.
+PARALLEL_STAGES = frozenset({"map", "interleave"})
 # Threads of tf.data are cheap; more than this rarely helps and may overload a server.
 TF_DATA_READS = 16
 # Python threads share one lock and each holds a batch: two per core is a sound start.
@@ -81,7 +91,9 @@ class SerialReads:
         now, after = reads_in_flight(view)
         if busy >= BUSY_CORES or after <= now or is_pool_capped(view):
             return None
-        saved = saved_by(view, with_reads(view, after / now), overlapped=True)
+        if is_taken_in_turns(view) or is_scattered_hdf5(view):
+            return None
+        saved = saved_in_flight(view, after / now)
         return Finding(
             rule=self.code,
             name=self.name,
@@ -122,7 +134,7 @@ def is_pool_capped(view: View) -> bool:
     return any(
         stage.get("parallel") not in (None, 1)
         for stage in view.input.get("stages", ())
-        if stage.get("op", "").startswith(("ParallelMap", "ParallelInterleave", "Map"))
+        if stage.get("op", "") in PARALLEL_STAGES
     )
 
 
@@ -138,11 +150,22 @@ def with_reads(view: View, times: float) -> Interval:
     return Interval(likely.value, likely.low, (work + shared.scaled(SHARING_LOSS)).high)
 
 
+def saved_in_flight(view: View, times: float) -> Interval:
+    """What more reads at a time save: as tried on this data, or else as the model says."""
+    trial = view.trial("trial_reads")
+    if trial is not None:
+        return saved_by_trial(view, trial, overlapped=True)
+    tried = view.probe_ns("trial_threads")
+    if tried is not None:
+        return saved_by(view, tried, overlapped=True)
+    return saved_by(view, with_reads(view, times), overlapped=True)
+
+
 def read_place(view: View) -> Where | None:
     """The stage that reads, or the user's line that waits."""
     stages = view.input.get("stages", ())
     for stage in stages:
-        if stage.get("op", "").startswith(("Map", "ParallelMap", "Interleave", "FlatMap")) and (
+        if stage.get("op", "") in (*PARALLEL_STAGES, "flat_map") and (
             stage.get("file") and not any(s.get("python") for s in stages)
         ):
             return Where(str(stage["file"]), int(stage["line"]))
@@ -152,7 +175,7 @@ def read_place(view: View) -> Where | None:
 def _has_map(view: View) -> bool:
     """Whether there is a stage that could run several calls at a time."""
     ops = [str(stage.get("op", "")) for stage in view.input.get("stages", ())]
-    return any(op.startswith(("Map", "ParallelMap", "Interleave")) for op in ops)
+    return any(op in PARALLEL_STAGES for op in ops)
 
 
 def _cure(view: View, reads: float) -> tuple[Safety, str]:

@@ -14,7 +14,7 @@ that compute this is right. For calls that wait, all threads wait while the CPU 
 - a stage of the pipeline already asks for parallel calls.
 
 ## Predicted gain
-The waiting part of a batch divided by the threads after the cure over the cores now.
+The same pipeline with that many threads, timed on this machine, beside the step.
 
 ## Example
 ```python
@@ -40,9 +40,9 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
+from fitdoctor.prediction.loader_cure import input_is_slow
 from fitdoctor.rules.in001 import BUSY_CORES
-from fitdoctor.rules.in002 import TF_DATA_READS, is_pool_capped, read_place, with_reads
+from fitdoctor.rules.in002 import TF_DATA_READS, is_pool_capped, read_place, saved_in_flight
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -66,7 +66,7 @@ class ThreadPoolCap:
         threads = _threads(view)
         if busy >= BUSY_CORES or threads <= view.cpus:
             return None
-        saved = saved_by(view, with_reads(view, threads / view.cpus), overlapped=True)
+        saved = saved_in_flight(view, threads / view.cpus)
         return Finding(
             rule=self.code,
             name=self.name,

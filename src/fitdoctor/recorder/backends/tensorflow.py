@@ -12,6 +12,7 @@ from fitdoctor.recorder.backends.model_state import state_variables
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.backends.settings import changed_settings
 from fitdoctor.recorder.inputs.fresh import enqueued_batches
+from fitdoctor.recorder.inputs.generators import one_shot_source
 
 if TYPE_CHECKING:
     from fitdoctor.recorder.calls import Call
@@ -189,6 +190,11 @@ def refuse_one_shot(call: Call) -> None:
         raise NotAvailable("Keras's data adapter was not seen")
     if is_one_shot(call):
         raise NotAvailable("a Python generator can be read only once, so it was not read alone")
+    dataset = getattr(adapter_of(call), "_dataset", None)
+    if dataset is not None and hasattr(dataset, "element_spec") and one_shot_source(dataset):
+        raise NotAvailable(
+            "the generator behind the dataset can be read only once, so it was not read alone"
+        )
 
 
 def first_generator_batch(call: Call) -> Any:

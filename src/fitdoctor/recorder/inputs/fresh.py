@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
+
+ENDLESS = 1_000_000  # batches
 
 
 class EndlessLoader:
@@ -50,6 +53,36 @@ def enqueued_batches(adapter: Any) -> Iterator[Any] | None:
         adapter.py_dataset, class_weight=adapter.class_weight, shuffle=adapter.shuffle
     )
     return _closing(second)
+
+
+def batches_with_threads(adapter: Any, workers: int) -> Iterator[Any]:
+    """Batches of a PyDataset read by this many threads; its own settings stay what they are."""
+    dataset = adapter.py_dataset
+    own = dataset.workers, dataset.use_multiprocessing
+    dataset.workers, dataset.use_multiprocessing = workers, False
+    try:
+        second = type(adapter)(dataset, class_weight=adapter.class_weight, shuffle=adapter.shuffle)
+    finally:
+        dataset.workers, dataset.use_multiprocessing = own
+    return _closing(second)
+
+
+def same_batch_again(adapter: Any, backend: str, batch: Any) -> Iterator[Any]:
+    """One batch over and over, through Keras's adapter for PyDatasets."""
+    base = sys.modules["keras"].utils.PyDataset
+
+    class Same(base):  # type: ignore[misc]
+        """Costs nothing to read."""
+
+        def __len__(self) -> int:
+            return ENDLESS
+
+        def __getitem__(self, index: int) -> Any:
+            return batch
+
+    second = type(adapter)(Same(), class_weight=adapter.class_weight, shuffle=False)
+    makers = {"tensorflow": "get_tf_dataset", "jax": "get_jax_iterator"}
+    return iter(getattr(second, makers.get(backend, "get_torch_dataloader"))())
 
 
 def _closing(adapter: Any) -> Iterator[Any]:

@@ -6,6 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.inputs import tf_data
+from fitdoctor.recorder.inputs.tf_pipeline import made_of
+
 
 class TimedSource:
     """Wall and CPU time that a generator took per batch, on whatever thread pulled it."""
@@ -40,3 +44,53 @@ def timed_generator(adapter: Any) -> TimedSource | None:
     # The adapter asks for its generator anew at each epoch, so an attribute is enough.
     adapter.generator = lambda: source.watch(original())
     return source
+
+
+ALONE_S = 0.4
+
+
+def generator_alone(dataset: Any) -> dict[str, Any]:
+    """What the Python generator behind a `from_generator` takes per element by itself."""
+    made = made_of(dataset)
+    if made is None or "generator" not in made.arguments:
+        raise NotAvailable("the generator was not seen")
+    generator = made.arguments["generator"]
+    args = made.arguments.get("args") or ()
+    code = getattr(generator, "__code__", None)
+    wall, cpu, count = time.perf_counter(), time.thread_time(), 0
+    for _ in generator(*args):
+        count += 1
+        if time.perf_counter() - wall > ALONE_S:
+            break
+    if not count:
+        raise NotAvailable("the generator gave nothing")
+    return {
+        "ns": round((time.perf_counter() - wall) / count * 1e9),  # per element
+        "cpu_ns": round((time.thread_time() - cpu) / count * 1e9),
+        "count": count,
+        "file": code.co_filename if code else None,
+        "line": code.co_firstlineno if code else None,
+    }
+
+
+def one_shot_source(dataset: Any) -> bool:
+    """Whether a `from_generator` in the pipeline hands out one and the same generator.
+
+    A generator function makes a new generator at every call; a lambda around a generator
+    object does not, and what a probe read of it, training would miss.
+    """
+    return any(
+        _is_one_shot(made.arguments.get("generator"), made.arguments.get("args") or ())
+        for stage in tf_data.walk(dataset)
+        if (made := made_of(stage.dataset)) is not None and made.op == "from_generator"
+    )
+
+
+def _is_one_shot(generator: Any, args: Any) -> bool:
+    if not callable(generator):
+        return False
+    try:
+        first, second = generator(*args), generator(*args)
+        return first is second and iter(first) is first
+    except Exception:  # noqa: BLE001 - the user's function; what fails here is not read by us
+        return True

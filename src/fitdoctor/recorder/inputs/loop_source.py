@@ -9,6 +9,7 @@ from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs import tf_data
 from fitdoctor.recorder.inputs.data_loader import loader_of
 from fitdoctor.recorder.inputs.describe import describe_data_loader
+from fitdoctor.recorder.inputs.generators import one_shot_source
 from fitdoctor.recorder.loops import Loop
 
 
@@ -22,7 +23,17 @@ def describe_loop_source(loop: Loop) -> dict[str, Any]:
 
 def fresh_loop_source(loop: Loop) -> Iterator[Any]:
     """A new pass over the loop's data."""
-    return iter(_source(loop))
+    source = _source(loop)
+    if loop.marker == "tf.data" and one_shot_source(source):
+        raise NotAvailable(
+            "the generator behind the dataset can be read only once, so it was not read alone"
+        )
+    return iter(source)
+
+
+def loop_dataset(loop: Loop) -> Any:
+    """The tf.data dataset that a loop iterates."""
+    return _source(loop)
 
 
 def _source(loop: Loop) -> Any:

@@ -1,24 +1,61 @@
-"""tf.data pipelines: where each stage was written, and which stages run Python."""
+"""tf.data pipelines: where each stage was written, what it does, and what it reads."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from fitdoctor.recorder.callsite import user_place
+from fitdoctor.recorder.callsite import Place, user_place
+from fitdoctor.recorder.inputs import tf_functions
+from fitdoctor.recorder.inputs.tf_pipeline import inputs_of, made_of, op_of, watch_transformations
 from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 
 DATASET_MODULE = "tensorflow.python.data.ops.dataset_ops"
 _PLACE = "_fitdoctor_place"
-_PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 _MAX_STAGES = 64
+# Whole numbers that a stage was given and that tell what it costs.
+_SETTINGS = ("batch_size", "buffer_size", "count", "cycle_length", "num_shards")
+_REORDERS = frozenset({"list_files", "sample_from_datasets", "shuffle"})
+_RANDOM = frozenset({"random", "rejection_resample", "sample_from_datasets"})
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One call of the user's pipeline."""
+
+    number: int  # 0 is the last stage, which training reads
+    dataset: Any
+    op: str
+    inputs: tuple[int, ...]
+    place: Place | None
+    python: bool  # crosses into the interpreter for every element
+    random: bool  # may give another value for the same input
+    reorders: bool  # gives the same elements in another order each time
+    parallel: int | None  # num_parallel_calls as written; -1 is AUTOTUNE
+    settings: dict[str, int]
+
+    def facts(self) -> dict[str, Any]:
+        """What the recording keeps."""
+        return {
+            "n": self.number,
+            "op": self.op,
+            "inputs": list(self.inputs),
+            "file": self.place.file if self.place else None,
+            "line": self.place.line if self.place else None,
+            "python": self.python,
+            "random": self.random,
+            "reorders": self.reorders,
+            "parallel": self.parallel,
+            **self.settings,
+        }
 
 
 def watch_datasets(recorder: Recorder, module: ModuleType) -> None:
-    """Remember for every dataset object the user's line that made it."""
+    """Remember for every dataset object the user's line and the call that made it."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -30,6 +67,7 @@ def watch_datasets(recorder: Recorder, module: ModuleType) -> None:
         return init
 
     recorder.patches.replace(module.DatasetV2, "__init__", make)
+    watch_transformations(recorder, module)
 
 
 def watch_iteration(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
@@ -39,40 +77,57 @@ def watch_iteration(recorder: Recorder, loops: LoopWatch, module: ModuleType) ->
     )
 
 
-def stages(dataset: Any) -> list[dict[str, Any]]:
-    """The pipeline from its last stage to its sources, each with its place."""
-    found: list[dict[str, Any]] = []
-    queue = [dataset]
+def walk(dataset: Any) -> list[Stage]:
+    """The pipeline from its last stage to its sources; a stage read twice is listed once."""
+    numbers: dict[int, int] = {id(dataset): 0}
+    queue: list[Any] = [dataset]
+    found: list[Stage] = []
     while queue and len(found) < _MAX_STAGES:
-        stage = queue.pop(0)
-        place = vars(stage).get(_PLACE)
-        found.append(
-            {
-                "op": type(stage).__name__.strip("_"),
-                "file": place.file if place else None,
-                "line": place.line if place else None,
-                "python": _runs_python(stage),
-                "parallel": _parallelism(stage),
-            }
-        )
-        queue.extend(stage._inputs())
+        one = queue.pop(0)
+        inputs = inputs_of(one)
+        for source in inputs:
+            if id(source) not in numbers:
+                numbers[id(source)] = len(numbers)
+                queue.append(source)
+        found.append(_stage(one, numbers[id(one)], tuple(numbers[id(s)] for s in inputs)))
     return found
 
 
-def _runs_python(stage: Any) -> bool:
-    """Whether a stage's function crosses into the interpreter for every element."""
-    for function in stage._functions():
-        graph = getattr(getattr(function, "function", None), "graph", None)
-        operations = graph.get_operations() if graph is not None else ()
-        if any(operation.type in _PYTHON_OPS for operation in operations):
-            return True
-    return False
+def stages(dataset: Any) -> list[dict[str, Any]]:
+    """The pipeline's facts for the recording."""
+    return [stage.facts() for stage in walk(dataset)]
 
 
-def _parallelism(stage: Any) -> int | None:
+def _stage(dataset: Any, number: int, inputs: tuple[int, ...]) -> Stage:
+    op = op_of(dataset)
+    made = made_of(dataset)
+    arguments = made.arguments if made is not None else {}
+    return Stage(
+        number=number,
+        dataset=dataset,
+        op=op,
+        inputs=inputs,
+        place=vars(dataset).get(_PLACE),
+        python=op == "from_generator" or tf_functions.runs_python(dataset),
+        random=op in _RANDOM or tf_functions.is_random(dataset),
+        reorders=op in _REORDERS and arguments.get("shuffle") is not False,
+        parallel=_parallelism(dataset, arguments),
+        settings={
+            name: value for name in _SETTINGS if (value := _whole(arguments.get(name))) is not None
+        },
+    )
+
+
+def _parallelism(dataset: Any, arguments: dict[str, Any]) -> int | None:
     """`num_parallel_calls` as written; -1 is AUTOTUNE, None is none."""
-    value = getattr(stage, "_num_parallel_calls", None)
+    value = arguments.get("num_parallel_calls", getattr(dataset, "_num_parallel_calls", None))
+    return _whole(value)
+
+
+def _whole(value: Any) -> int | None:
+    if value is None or isinstance(value, bool):
+        return None
     try:
-        return None if value is None else int(value)
+        return int(value)
     except (TypeError, ValueError):
         return None

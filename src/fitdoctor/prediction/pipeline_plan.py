@@ -1,0 +1,95 @@
+"""From what the probes measured of a pipeline to the planner's terms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fitdoctor.analysis.pipeline import StageCost
+from fitdoctor.analysis.view import View
+from fitdoctor.prediction.planner import Machine, Plan, Step, Work, best_plan
+
+_PARALLEL = frozenset({"map", "interleave"})
+_ENDS_CACHING = frozenset({"shuffle", "repeat", "cache", "from_generator"})
+
+
+def plan_for(view: View) -> Plan | None:
+    """The best plan for the pipeline of a workload; None where its stages were not timed."""
+    timed = [stage for stage in reversed(view.stages) if stage.ns is not None]
+    if not timed or view.frozen is None:
+        return None
+    free = (view.result("trial_cache") or {}).get("available_bytes")
+    work = stage_work(timed, view.cpus, view.steps_per_epoch)
+    plan = best_plan(
+        work,
+        Machine(view.cpus, free),
+        Step(view.ceiling_step.value, view.frozen_cores),
+        batched=_batched(view, work),
+    )
+    return _with_tried(view, plan)
+
+
+def _with_tried(view: View, plan: Plan) -> Plan:
+    """Choices that only a trial can tell: arrays instead of rows, an early shuffle."""
+    arrays = view.trial("trial_arrays")
+    if arrays is not None and arrays.left.high < 1.0:
+        as_arrays = max(view.ceiling_step.value, arrays.ns.value)
+        if as_arrays < plan.step_ns or plan.cache_after is None:
+            return replace(plan, arrays=True, step_ns=as_arrays)
+    shuffled = view.result("trial_early_shuffle")
+    if shuffled and shuffled["pass"]["ns"] < shuffled["pass_as_written"]["ns"]:
+        return replace(plan, shuffle_first=True)
+    return plan
+
+
+def stage_work(stages: list[StageCost], cpus: int, steps_per_epoch: float | None) -> list[Work]:
+    """Stages, the source first, in the planner's terms."""
+    found = []
+    cacheable = True
+    for stage in stages:
+        cacheable = cacheable and not (stage.random or stage.python or stage.op in _ENDS_CACHING)
+        found.append(_work(stage, cpus, steps_per_epoch, cacheable=cacheable))
+    return found
+
+
+def _work(stage: StageCost, cpus: int, steps_per_epoch: float | None, *, cacheable: bool) -> Work:
+    cpu = stage.own_cpu_ns or 0.0
+    parallel = stage.op in _PARALLEL
+    # Calls that already run side by side show only a part of their waiting.
+    in_flight = cpus if parallel and stage.parallel not in (None, 1) else 1
+    wait = max(0.0, (stage.own_ns or 0.0) * in_flight - cpu)
+    elements = stage.per_batch or 1.0
+    size = None
+    if stage.element_bytes is not None and steps_per_epoch is not None:
+        size = stage.element_bytes * elements * steps_per_epoch
+    return Work(
+        number=stage.number,
+        op=stage.op,
+        cpu_ns=cpu,
+        # Wall without CPU where nothing can wait is the noise of a difference.
+        wait_ns=wait if parallel else 0.0,
+        python=stage.python,
+        random=stage.random,
+        parallel=parallel,
+        cacheable=cacheable,
+        elements=elements,
+        output_bytes=size,
+    )
+
+
+def _batched(view: View, work: list[Work]) -> list[Work] | None:
+    """The work with batching first, where that was tried and gave the same batches."""
+    trial = view.trial("trial_batch_first")
+    if trial is None or not trial.data.get("same"):
+        return None
+    left = trial.left.value
+    # Moved behind a shuffle, the maps see another order in every pass: nothing to cache.
+    shuffled = any(one.op == "shuffle" for one in work)
+    return [
+        replace(
+            one,
+            cpu_ns=one.cpu_ns * left,
+            wait_ns=one.wait_ns * left,
+            cacheable=one.cacheable and not shuffled,
+        )
+        for one in work
+    ]

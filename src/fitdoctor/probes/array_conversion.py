@@ -1,0 +1,56 @@
+"""What Keras does to the user's arrays at the start of every call: copies and casts."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from fitdoctor.probes.experiment import Data
+from fitdoctor.recorder.backends import batches
+from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.inputs.keras_arrays import converted
+
+# Conversion is linear in the bytes, so a part of the arrays tells of the whole.
+PART_BYTES = 48 * 2**20
+SMALLEST_BYTES = 16 * 2**20
+REPEATS = 3
+
+
+def array_conversion(backend: str, x: Any, y: Any) -> Data:
+    """Seconds to convert the arrays as they are, and as they would be if cast beforehand."""
+    arrays = [leaf for leaf in batches.leaves((x, y)) if _is_array(leaf)]
+    total = sum(int(leaf.nbytes) for leaf in arrays)
+    if total < SMALLEST_BYTES:
+        raise NotAvailable("the arrays are too small to matter")
+    floatx = sys.modules["keras"].config.floatx()
+    rows = max(1, int(min(1.0, PART_BYTES / total) * len(arrays[0])))
+    part = [leaf[:rows] for leaf in arrays]
+    scale = total / max(1, sum(int(leaf.nbytes) for leaf in part))
+    cast = [leaf.astype(floatx) if _needs_cast(leaf, floatx) else leaf for leaf in part]
+    as_is, already_cast = (_seconds(backend, one) for one in (part, cast))
+    return {
+        "bytes": total,
+        "cast_bytes": sum(int(leaf.nbytes) for leaf in arrays if _needs_cast(leaf, floatx)),
+        "dtypes": sorted({str(leaf.dtype) for leaf in arrays}),
+        "floatx": floatx,
+        "as_is_ns": round(as_is * scale * 1e9),
+        "cast_before_ns": round(already_cast * scale * 1e9),
+    }
+
+
+def _is_array(leaf: Any) -> bool:
+    return type(leaf).__module__ == "numpy" and hasattr(leaf, "dtype") and leaf.ndim > 0
+
+
+def _needs_cast(leaf: Any, floatx: str) -> bool:
+    return bool(leaf.dtype.kind == "f" and leaf.dtype.name != floatx)
+
+
+def _seconds(backend: str, arrays: list[Any]) -> float:
+    spent = []
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        converted(backend, arrays)
+        spent.append(time.perf_counter() - begin)
+    return min(spent)

@@ -1,0 +1,267 @@
+"""Cures of a tf.data pipeline, tried: the user's own pipeline with one thing changed, timed.
+
+Which ones are worth trying follows from the cost of the stages; what each gains is measured,
+never assumed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.probes.dataset_timing import Iterators, time_dataset
+from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.pipeline import PASS_ON, Ablation
+from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.inputs import keras_arrays, tf_edits
+from fitdoctor.recorder.inputs.tf_data import Stage
+
+READS = 16
+MOST_READS = 64
+IDLE_CORES = 0.6  # fewer busy cores than this: the pipeline waits rather than works
+# A stage must take this share of a batch for its cure to be worth a trial.
+NOTABLE_SHARE = 0.08
+# Longer work per element than this is not overhead: batching it first gains nothing.
+SHORT_ELEMENT_NS = 300_000
+FILL_S = 1.5  # a cache is filled for no longer than this in a trial
+NOTABLE_FILL_NS = 50_000_000
+# Stages that only hand elements on: keeping their output keeps no work.
+HANDS_ON = frozenset({*PASS_ON, "batch", "shard", "zip"})
+COMPARED = 4  # elements of two passes that are compared
+
+Trial = tuple[str, Callable[[], Data]]
+
+
+class PipelineTrials:
+    """The trials that the ablation makes worth making."""
+
+    def __init__(self, dataset: Any, ablation: Ablation, iterators: Iterators) -> None:
+        """`ablation` has run."""
+        self._dataset = dataset
+        self._ablation = ablation
+        self._iterators = iterators
+        self._stages = ablation.stages
+
+    def wanted(self) -> list[Trial]:
+        """Names and experiments, the likeliest cure first."""
+        if 0 not in self._ablation.times:
+            return []
+        found: list[Trial] = []
+        if self._cores() < IDLE_CORES and self._has_parallel_stage():
+            found.append(("trial_reads", self._reads))
+        if self._cache_stage() is not None:
+            found.append(("trial_cache", self._cache))
+        if self._has_short_maps():
+            found.append(("trial_batch_first", self._batch_first))
+        if self._has_serial_random_map():
+            found.append(("trial_parallel_map", self._parallel_map))
+        if self._has_late_shuffle():
+            found.append(("trial_early_shuffle", self._early_shuffle))
+        if self._is_per_row():
+            found.append(("trial_arrays", self._arrays))
+        return found
+
+    # -- what is worth trying ------------------------------------------------------
+
+    def _cores(self) -> float:
+        return self._ablation.times[0].cores
+
+    def _batch_ns(self) -> float:
+        return self._ablation.times[0].ns
+
+    def _own_ns(self, stage: Stage) -> float:
+        """Wall or CPU time of a stage by itself, whichever is more, per batch."""
+        if stage.number not in self._ablation.times:
+            return 0.0
+        row = self._ablation.row(stage)
+        return float(max(row["own_ns"], row["own_cpu_ns"]))
+
+    def _is_notable(self, stage: Stage) -> bool:
+        return self._own_ns(stage) >= NOTABLE_SHARE * self._batch_ns()
+
+    def _has_parallel_stage(self) -> bool:
+        return any(s.op in tf_edits.PARALLEL for s in self._stages)
+
+    def _has_serial_random_map(self) -> bool:
+        """Maps that TensorFlow does not run in parallel by itself: those with a state."""
+        return any(
+            s.op == "map" and s.parallel is None and s.random and self._is_notable(s)
+            for s in self._stages
+        )
+
+    def _has_short_maps(self) -> bool:
+        batch = next((s for s in reversed(self._stages) if s.op in tf_edits.BATCHING), None)
+        if batch is None or batch.settings.get("batch_size", 1) < 4:
+            return False
+        maps = [s for s in tf_edits.chain_above(self._stages, batch.number) if s.op == "map"]
+        if not maps or batch.number not in self._ablation.times:
+            return False
+        # Maps and their batch run fused: what counts is the whole up to the batch.
+        whole = self._ablation.row(batch)
+        per_element = max(whole["ns"], whole["cpu_ns"]) / (
+            whole["per_batch"] * batch.settings["batch_size"]
+        )
+        return bool(per_element < SHORT_ELEMENT_NS)
+
+    def _has_late_shuffle(self) -> bool:
+        for stage in self._stages:
+            if stage.op != "shuffle" or stage.inputs[0] not in self._ablation.times:
+                continue
+            fill = stage.settings.get("buffer_size", 0) * self._ablation.times[stage.inputs[0]].ns
+            return fill >= NOTABLE_FILL_NS
+        return False
+
+    def _is_per_row(self) -> bool:
+        """Rows of arrays in memory, batched one by one, with nothing done to them."""
+        ops = [s.op for s in self._stages if s.op not in ("prefetch", "repeat", "with_options")]
+        return ops[-1] == "from_tensor_slices" and sorted(ops[:-1]) in (
+            ["batch"],
+            ["batch", "shuffle"],
+        )
+
+    def _cache_stage(self) -> Stage | None:
+        """The last stage whose output is the same in every pass, if it is worth keeping."""
+        chain = self._main_chain()
+        found: Stage | None = None
+        work = 0.0
+        for stage in reversed(chain):
+            if stage.random or stage.op in ("shuffle", "repeat", "cache", "from_generator"):
+                break
+            if not stage.python:
+                work += self._own_ns(stage) if stage.op != "prefetch" else 0.0
+            if stage.op not in ("prefetch", "with_options"):
+                found = stage
+        if found is None or work < NOTABLE_SHARE * self._batch_ns():
+            return None
+        works = any(s.op not in HANDS_ON and s.inputs for s in self._above(found))
+        return found if works else None
+
+    def _main_chain(self) -> list[Stage]:
+        return [self._stages[0], *tf_edits.chain_above(self._stages, 0)]
+
+    # -- the trials ----------------------------------------------------------------
+
+    def _timed(self, dataset: Any, *, skip_s: float = 0.0, **facts: Any) -> Data:
+        timing = time_dataset(
+            dataset.with_options(self._dataset.options()), self._iterators, skip_s=skip_s
+        )
+        return {
+            **timing.windows.to_record(),
+            "first_ns": timing.first_ns,
+            "as_written": [round(ns) for ns in self._ablation.times[0].windows.ns],
+            **facts,
+        }
+
+    def _reads(self) -> Data:
+        asked = max((s.parallel or 0 for s in self._stages), default=0)
+        reads = min(MOST_READS, max(READS, asked))
+        dataset = tf_edits.with_reads(self._dataset, self._stages, reads)
+        timing = time_dataset(dataset, self._iterators)
+        return {
+            **timing.windows.to_record(),
+            "as_written": [round(ns) for ns in self._ablation.times[0].windows.ns],
+            "reads": reads,
+        }
+
+    def _cache(self) -> Data:
+        stage = self._cache_stage()
+        if stage is None:
+            raise NotAvailable("no stage is worth caching")
+        if any(s.python for s in self._above(stage)) and not self._repeats(stage):
+            raise NotAvailable("two passes over the data differ, so it must not be cached")
+        per_batch = self._ablation.per_batch.get(stage.number)
+        if per_batch is None or stage.number not in self._ablation.times:
+            raise NotAvailable("the stage to cache after was not timed")
+        element_ns = self._ablation.times[stage.number].ns
+        elements = max(1, int(2 * per_batch), int(FILL_S * 1e9 / max(1.0, element_ns)))
+        known = int(stage.dataset.cardinality().numpy())
+        size = self._ablation.times[stage.number].element_bytes
+        if size is not None and size * min(elements, known if known > 0 else elements) > 2**30:
+            elements = max(1, 2**30 // size)
+        dataset = tf_edits.cached_at(self._dataset, stage, elements)
+        fill_s = min(elements, known if known > 0 else elements) * element_ns / 1e9
+        return self._timed(
+            dataset,
+            skip_s=1.3 * fill_s,
+            stage=stage.number,
+            elements=known if known > 0 else None,
+            per_batch=per_batch,
+            element_bytes=size,
+            available_bytes=available_bytes(),
+            keeps_order=not any(s.reorders for s in self._above(stage)),
+            python=any(s.python for s in self._above(stage)),
+        )
+
+    def _above(self, stage: Stage) -> list[Stage]:
+        return [stage, *tf_edits.chain_above(self._stages, stage.number)]
+
+    def _repeats(self, stage: Stage) -> bool:
+        """Whether two passes give the same elements, where Python makes them."""
+        few = stage.dataset.take(COMPARED)
+        pairs = zip(few, few, strict=True)
+        return all(tf_edits.is_same(one, other) for one, other in pairs)
+
+    def _batch_first(self) -> Data:
+        dataset, batch, maps = tf_edits.maps_after_batch(self._dataset, self._stages)
+        source = self._stages[maps[-1].inputs[0]].dataset
+        same = tf_edits.gives_the_same(batch, maps, source)
+        return self._timed(dataset, stage=maps[0].number, same=same)
+
+    def _parallel_map(self) -> Data:
+        stage = next(s for s in self._stages if s.op == "map" and s.parallel is None and s.random)
+        return self._timed(tf_edits.with_autotune(self._dataset, self._stages), stage=stage.number)
+
+    def _early_shuffle(self) -> Data:
+        dataset, shuffle = tf_edits.shuffled_early(self._dataset, self._stages)
+        return {
+            "stage": shuffle.number,
+            "pass": _pass_ns(dataset, self._iterators),
+            "pass_as_written": _pass_ns(self._dataset, self._iterators),
+        }
+
+    def _arrays(self) -> Data:
+        source = self._stages[-1]
+        batch = next(s for s in self._stages if s.op == "batch")
+        shuffles = any(s.op == "shuffle" for s in self._stages)
+        dataset = keras_arrays.as_arrays(source.dataset, batch.settings["batch_size"], shuffles)
+        return self._timed(dataset, stage=batch.number, source=source.number)
+
+
+PASS_S = 4.0
+
+
+def _pass_ns(dataset: Any, iterators: Iterators) -> Data:
+    """One pass from its beginning: the first batch, and as much of the rest as time allows."""
+    begin = time.perf_counter()
+    iterator = iterators.open(dataset)
+    next(iterator)
+    first = time.perf_counter() - begin
+    count, ended = 1, True
+    for _ in iterator:
+        count += 1
+        if time.perf_counter() - begin > max(PASS_S, 1.5 * first):
+            ended = False
+            break
+    return {
+        "first_ns": int(first * 1e9),
+        "ns": int((time.perf_counter() - begin) * 1e9),
+        "batches": count,
+        "whole": ended,
+    }
+
+
+def available_bytes() -> int | None:
+    """Memory that can still be had, as the kernel says."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,97 @@
+"""Scattered reads against contiguous ones of the same rows, from the user's own files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from typing import Any
+
+from fitdoctor.probes.dataset_timing import Iterators, time_dataset
+from fitdoctor.probes.experiment import Data
+from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.inputs.hdf5 import Hdf5Reads
+from fitdoctor.recorder.inputs.tf_data import Stage
+
+BLOCKS = 12  # contiguous blocks read for comparison
+PACKED_RECORDS = 600
+
+
+def hdf5_reads(reads: Hdf5Reads, steps: int) -> Data:
+    """What the rows of a batch cost as they are read, and as one block of each dataset."""
+    datasets = reads.heaviest_first()
+    if not datasets or not steps:
+        raise NotAvailable("no HDF5 file was read during training")
+    heaviest = datasets[0]
+    blocks = 0
+    for one in datasets:
+        with sys.modules["h5py"].File(one.file, "r") as file:
+            blocks += _block_ns(file[one.name], max(1, round(one.rows / steps)))
+    with sys.modules["h5py"].File(heaviest.file, "r") as file:
+        dataset = file[heaviest.name]
+        chunks, compression = dataset.chunks, dataset.compression
+    place = heaviest.place
+    return {
+        "format": "HDF5",
+        "ns": round(sum(one.ns for one in datasets) / steps),  # per batch
+        "contiguous_ns": blocks,
+        "rows": max(1, round(heaviest.rows / steps)),
+        "reads_per_batch": round(sum(one.count for one in datasets) / steps, 2),
+        "chunk_rows": chunks[0] if chunks else None,
+        "compression": compression,
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+    }
+
+
+def _block_ns(dataset: Any, rows: int) -> int:
+    """The median time to read that many rows side by side, from all over the file."""
+    spent = []
+    for block in range(BLOCKS):
+        start = (block * 7919 * rows) % max(1, dataset.shape[0] - rows)
+        begin = time.perf_counter_ns()
+        dataset[start : start + rows]
+        spent.append(time.perf_counter_ns() - begin)
+    return sorted(spent)[len(spent) // 2]
+
+
+def record_files(source: Stage, ns_per_record: float, iterators: Iterators) -> Data:
+    """TFRecord files as they are, against the same records in one file."""
+    tf = sys.modules["tensorflow"]
+    names = getattr(source.dataset, "_filenames", None)
+    if not isinstance(names, tf.data.Dataset):
+        raise NotAvailable("the files of the dataset were not seen")
+    files = [name.decode() for name in names.as_numpy_iterator()]
+    records: list[bytes] = []
+    opened = 0
+    for name in files:
+        if len(records) >= PACKED_RECORDS:
+            break
+        opened += 1
+        records.extend(tf.data.TFRecordDataset(name).as_numpy_iterator())
+    if not records:
+        raise NotAvailable("the files hold no records")
+    folder = tempfile.mkdtemp(prefix="fitdoctor-")
+    try:
+        path = os.path.join(folder, "packed.tfrecord")
+        with tf.io.TFRecordWriter(path) as writer:
+            for record in records:
+                writer.write(record)
+        packed = time_dataset(tf.data.TFRecordDataset(path), iterators)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return {
+        "format": "TFRecord",
+        "files": len(files),
+        "records_per_file": len(records) / opened,
+        "record_ns": round(ns_per_record),
+        "packed_record_ns": round(packed.ns),
+        **_place(source),
+    }
+
+
+def _place(stage: Stage) -> dict[str, Any]:
+    place = stage.place
+    return {"file": place.file if place else None, "line": place.line if place else None}

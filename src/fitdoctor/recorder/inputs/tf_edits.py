@@ -1,0 +1,190 @@
+"""Cures of a tf.data pipeline as edits: the same pipeline with stages changed or moved.
+
+Each returns the new pipeline, or raises NotApplicable with the reason.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.inputs.tf_data import Stage
+from fitdoctor.recorder.inputs.tf_pipeline import moved, rebuilt, replayed, substituted
+
+PARALLEL = frozenset({"map", "interleave"})
+BATCHING = frozenset({"batch", "padded_batch", "ragged_batch"})
+# Stages that hand on the same elements, so that others may be moved past them.
+_MOVABLE = frozenset({"map", "shuffle", "prefetch", "cache", "repeat", "take", "skip"})
+
+
+class NotApplicable(NotAvailable):
+    """The edit does not fit this pipeline; the message says why."""
+
+
+def chain_above(stages: Sequence[Stage], number: int) -> list[Stage]:
+    """The stages that a stage reads, nearest first, as long as each has one input."""
+    found = []
+    inputs = stages[number].inputs
+    while len(inputs) == 1:
+        stage = stages[inputs[0]]
+        found.append(stage)
+        inputs = stage.inputs
+    return found
+
+
+def with_reads(root: Any, stages: Sequence[Stage], reads: int) -> Any:
+    """Every map and interleave with this many calls in flight, and a pool that has them."""
+    parallel = {id(s.dataset) for s in stages if s.op in PARALLEL}
+    if not parallel:
+        raise NotApplicable("there is no map or interleave to run several calls of")
+
+    def change(dataset: Any, inputs: tuple[Any, ...]) -> Any:
+        if id(dataset) not in parallel:
+            return None
+        more = {"cycle_length": reads} if _op(stages, dataset) == "interleave" else {}
+        return replayed(dataset, inputs, num_parallel_calls=reads, **more)
+
+    return with_pool(rebuilt(root, change), reads)
+
+
+def with_pool(root: Any, threads: int) -> Any:
+    """The pipeline on a thread pool of its own."""
+    options = sys.modules["tensorflow"].data.Options()
+    options.threading.private_threadpool_size = threads
+    return root.with_options(options)
+
+
+def with_autotune(root: Any, stages: Sequence[Stage]) -> Any:
+    """Every serial map with num_parallel_calls=AUTOTUNE, in the same order of elements."""
+    tune = sys.modules["tensorflow"].data.AUTOTUNE
+    serial = {id(s.dataset) for s in stages if s.op in PARALLEL and s.parallel is None}
+    if not serial:
+        raise NotApplicable("every map has parallel calls already")
+
+    def change(dataset: Any, inputs: tuple[Any, ...]) -> Any:
+        if id(dataset) not in serial:
+            return None
+        return replayed(dataset, inputs, num_parallel_calls=tune)
+
+    return rebuilt(root, change)
+
+
+def cached_at(root: Any, stage: Stage, elements: int | None = None) -> Any:
+    """A cache after the stage; of its first elements only, read over and over, if a number
+    is given (enough to time what is left, without a whole pass to fill it).
+    """
+    prefix = stage.dataset
+    if elements is not None:
+        prefix = prefix.take(elements)
+    cached = prefix.cache()
+    return substituted(root, stage.dataset, cached if elements is None else cached.repeat())
+
+
+def maps_after_batch(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage, list[Stage]]:
+    """The first batching moved before the maps above it; also that stage and those maps."""
+    batch = _element_batch(stages)
+    between = _movable(chain_above(stages, batch.number))
+    maps = [s for s in between if s.op == "map" and not s.random]
+    if not maps or any(s.random for s in between):
+        raise NotApplicable("there is no deterministic map before the batch")
+    if batch.op != "batch":
+        raise NotApplicable(f"{batch.op} needs single elements")
+    dataset = stages[between[-1].inputs[0]].dataset
+    for stage in reversed(between):
+        if stage.op != "map":
+            dataset = moved(stage.dataset, dataset)
+    dataset = moved(batch.dataset, dataset)
+    for stage in reversed(maps):
+        dataset = moved(stage.dataset, dataset)
+    return substituted(root, batch.dataset, dataset), batch, maps
+
+
+def gives_the_same(batch: Stage, maps: Sequence[Stage], source: Any) -> bool:
+    """Whether batch-then-map makes the very batch that map-then-batch makes."""
+    rows = 2 * batch.settings["batch_size"]
+    before = after = source.take(rows)
+    for stage in reversed(maps):
+        before = moved(stage.dataset, before)
+    before = moved(batch.dataset, before)
+    after = moved(batch.dataset, after)
+    for stage in reversed(maps):
+        after = moved(stage.dataset, after)
+    return is_same(next(iter(before)), next(iter(after)))
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Bitwise equality of two elements, with their types and shapes."""
+    nest = sys.modules["tensorflow"].nest
+    first, second = nest.flatten(one), nest.flatten(other)
+    return len(first) == len(second) and all(map(_is_same_tensor, first, second))
+
+
+def _is_same_tensor(one: Any, other: Any) -> bool:
+    if not hasattr(one, "numpy") or not hasattr(other, "numpy") or one.dtype != other.dtype:
+        return False
+    a, b = one.numpy(), other.numpy()
+    if getattr(a, "shape", None) != getattr(b, "shape", None):
+        return False
+    return a.tobytes() == b.tobytes() if hasattr(a, "tobytes") else bool(a == b)
+
+
+def shuffled_early(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage]:
+    """The shuffle moved before the maps above it; also that shuffle."""
+    shuffle = next((s for s in stages if s.op == "shuffle" and _maps_above(stages, s)), None)
+    if shuffle is None:
+        raise NotApplicable("no shuffle comes after a map")
+    return substituted(root, shuffle.dataset, _before_maps(stages, shuffle)), shuffle
+
+
+def skipped_early(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage]:
+    """A skip or take moved before the maps above it; also that stage."""
+    split = next((s for s in stages if s.op == "skip" and _maps_above(stages, s)), None)
+    if split is None:
+        raise NotApplicable("no skip comes after a map")
+    return substituted(root, split.dataset, _before_maps(stages, split)), split
+
+
+def _maps_above(stages: Sequence[Stage], stage: Stage) -> list[Stage]:
+    """The maps right above a stage, with nothing but hand-ons between."""
+    found = []
+    for one in chain_above(stages, stage.number):
+        if one.op not in ("map", "prefetch"):
+            break
+        found.append(one)
+    return [one for one in found if one.op == "map"]
+
+
+def _before_maps(stages: Sequence[Stage], stage: Stage) -> Any:
+    maps = _maps_above(stages, stage)
+    dataset = moved(stage.dataset, stages[maps[-1].inputs[0]].dataset)
+    for one in reversed(maps):
+        dataset = moved(one.dataset, dataset)
+    return dataset
+
+
+def _movable(chain: Sequence[Stage]) -> list[Stage]:
+    found: list[Stage] = []
+    for stage in chain:
+        if stage.op not in _MOVABLE:
+            break
+        found.append(stage)
+    # What lies above the last map stays where it is.
+    while found and found[-1].op != "map":
+        found.pop()
+    if not found:
+        raise NotApplicable("there is no map before the batch")
+    return found
+
+
+def _element_batch(stages: Sequence[Stage]) -> Stage:
+    """The batching nearest to the source, which collects single elements."""
+    batches = [s for s in stages if s.op in BATCHING]
+    if not batches:
+        raise NotApplicable("the pipeline makes no batches")
+    return batches[-1]
+
+
+def _op(stages: Sequence[Stage], dataset: Any) -> str:
+    return next(s.op for s in stages if s.dataset is dataset)

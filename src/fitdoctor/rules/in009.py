@@ -1,0 +1,115 @@
+"""# array-conversion (IN009)
+
+## What it finds
+Every call of `fit` converts the whole arrays again before its first step.
+
+## Why it is slow
+Keras copies arrays into the backend's own memory at the start of a call, and casts floats that
+are not of its type (float64 to float32). For one long `fit` that is paid once; in a loop of short
+calls it is paid each time.
+
+## Evidence
+- several calls of the same line, with a start-up that is at least 5 % of the time;
+- converting these arrays was timed, and explains at least 30 % of that start-up.
+
+## Predicted gain
+Where the arrays have to be cast: the difference of converting them as they are and cast before.
+Otherwise: all of the conversion, which one call would do once.
+
+## Example
+```python
+for epoch in range(20):
+    model.fit(x64, y64, epochs=1)
+```
+
+## Use instead
+```python
+x, y = x64.astype("float32"), y64.astype("float32")
+model.fit(x, y, epochs=20)                 # or one tf.data.Dataset, made once
+```
+
+## Fix safety
+Casting once gives the same numbers bit for bit. One call instead of many keeps the weights, too,
+but callbacks that count epochs see other numbers.
+
+## When not to
+One call of `fit` with many steps: the conversion does not matter.
+"""
+
+from __future__ import annotations
+
+import statistics
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+EXPLAINED_SHARE = 0.3
+# Conversion is timed on a part of the arrays.
+ERROR = 0.25
+
+
+class ArrayConversion:
+    """IN009."""
+
+    code = "IN009"
+    name = "array-conversion"
+    summary = "every call copies or casts the whole arrays again before its first step"
+    page = PAGE
+    safety: Safety = "safe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Start-up recurs, and the arrays explain it."""
+        measured = view.result("array_conversion")
+        part = view.costs.parts.get("start_up", 0.0)
+        starts = [c.start_up for c in view.recorded.calls[1:] if c.start_up is not None]
+        if not measured or not part or not starts:
+            return None
+        start_up = statistics.median(starts)
+        if measured["as_is_ns"] < EXPLAINED_SHARE * start_up:
+            return None
+        casts = measured["cast_bytes"] > 0
+        share = _saved_share(measured, start_up, casts=casts)
+        saved = Interval(share.value * part, share.low * part, share.high * part)
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"each call takes {duration(start_up)} before its first step, "
+                f"{duration(min(start_up, measured['as_is_ns']))} of it to "
+                f"{'cast and copy' if casts else 'copy'} {measured['bytes'] / 1e6:.0f} MB of "
+                f"{'/'.join(measured['dtypes'])} arrays"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure("safe", _advice(measured, casts=casts)),
+            evidence={
+                "start_up_ns": round(start_up),
+                "conversion_ns": measured["as_is_ns"],
+                "conversion_if_cast_ns": measured["cast_before_ns"],
+                "bytes": measured["bytes"],
+                "calls": len(recorded.calls),
+            },
+            saves={"start_up": saved},
+        )
+
+
+def _saved_share(measured: dict[str, float], start_up: float, *, casts: bool) -> Interval:
+    """The share of the start-up that the cure takes away."""
+    saved = measured["as_is_ns"] - (measured["cast_before_ns"] if casts else 0.0)
+    share = max(0.0, min(0.97, saved / start_up))
+    return Interval(share, share / (1 + ERROR), min(0.99, share * (1 + ERROR)))
+
+
+def _advice(measured: dict[str, object], *, casts: bool) -> str:
+    if casts:
+        return f'cast once before training: x = x.astype("{measured["floatx"]}")'
+    return "call fit once with more epochs, or make one tf.data.Dataset before the loop"
+
+
+RULE = ArrayConversion()

@@ -1,0 +1,112 @@
+"""# no-overlap (IN010)
+
+## What it finds
+Loading and training take turns: while one works, the other waits.
+
+## Why it is slow
+A step then takes loading plus computing, though the longer of the two would do. On torch, Keras
+reads generators and single-worker data in the training thread; TensorFlow and JAX mostly overlap
+by themselves.
+
+## Evidence
+- a real step takes about as long as a step on a frozen batch plus a batch of the loader alone;
+- the loader alone takes less than 1.5 steps, so that side by side it would be hidden or nearly so;
+- while loading, cores are idle that a step beside it could use.
+
+## Predicted gain
+The longer of step and loader instead of their sum; their CPU time together must fit the cores.
+
+## Example
+```python
+model.fit(read_batches())                       # a generator, on torch
+```
+
+## Use instead
+```python
+class Batches(keras.utils.PyDataset): ...
+model.fit(Batches(workers=2))
+torch.utils.data.DataLoader(data, num_workers=2, persistent_workers=True)
+```
+
+## Fix safety
+The same batches in the same order. A generator must become a PyDataset, which is indexed.
+
+## When not to
+- The loader is far slower than the step: IN001 or IN002.
+- All cores are busy in both: side by side they would only slow each other down.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.loader_cure import input_is_slow, is_taken_in_turns, saved_by
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+# Data that Keras may read in the training thread; arrays are sliced, tf.data has threads.
+PYTHON_KINDS = frozenset({"generator", "PyDataset", "DataLoader"})
+# Loader and step together may use this share of the cores.
+CORES_SHARE = 0.95
+
+
+class NoOverlap:
+    """IN010."""
+
+    code = "IN010"
+    name = "no-overlap"
+    summary = "loading and training take turns instead of running side by side"
+    page = PAGE
+    safety: Safety = "safe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Step and loader add up, and would fit beside each other."""
+        loader = view.loader
+        if loader is None or view.input.get("kind") not in PYTHON_KINDS:
+            return None
+        if not input_is_slow(view) or not is_taken_in_turns(view):
+            return None
+        cores = loader.cores + loader.children_cores
+        step = view.ceiling_step
+        # Work of the two per step, against the cores for the longer of them.
+        work = loader.ns.value * cores + step.value * min(view.frozen_cores, view.cpus)
+        if work > CORES_SHARE * view.cpus * max(step.value, loader.ns.value):
+            return None
+        saved = saved_by(view, loader.ns, overlapped=True, cores=cores)
+        kind = str(view.input.get("kind", "data"))
+        facts = view.input
+        where = Where(str(facts["file"]), int(facts["line"])) if facts.get("file") else None
+        recorded = view.recorded
+        if where is None and recorded.file:
+            where = Where(recorded.file, recorded.line or 0)
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where,
+            message=(
+                f"a step takes {duration(view.core.value)}: {duration(loader.ns.value)} to load "
+                f"and {duration(step.value)} to compute, one after the other"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure("advice" if kind == "generator" else self.safety, _advice(kind)),
+            evidence={
+                "step_ns": round(view.core.value),
+                "loader_ns": round(loader.ns.value),
+                "frozen_step_ns": round(step.value),
+                "loader_cores": round(cores, 2),
+            },
+            saves={"input_wait": saved},
+        )
+
+
+def _advice(kind: str) -> str:
+    if kind == "DataLoader":
+        return "DataLoader(num_workers=2, persistent_workers=True)"
+    if kind == "PyDataset":
+        return "give the PyDataset workers=2"
+    return "make the generator a keras.utils.PyDataset with workers=2"
+
+
+RULE = NoOverlap()

@@ -1,0 +1,155 @@
+"""# scattered-reads (IN011)
+
+## What it finds
+A batch is collected from places all over a file, or from a file per sample, and opening and
+unpacking costs more than the data.
+
+## Why it is slow
+A compressed HDF5 chunk is unpacked whole for each row that is wanted of it; a file is opened for
+each record. The same rows side by side cost one chunk, one open file.
+
+## Evidence
+- training waits for its data;
+- reading from HDF5 takes at least half of loading, and the same number of rows in one block of
+  the same file takes a third or less; or
+- record files hold fewer than 20 records each, and the same records in one file were read in two
+  thirds of the time or less.
+
+## Predicted gain
+Loading with the contiguous read instead, beside the step.
+
+## Example
+```python
+rows = sorted(rng.choice(n, 64, replace=False)); file["x"][rows]
+tf.data.TFRecordDataset(4000 files of one record)
+```
+
+## Use instead
+```python
+start = blocks[index] * 64; file["x"][start : start + 64]     # shuffle blocks, read rows together
+x = file["x"][:]                                              # or load it, where it fits
+tf.data.TFRecordDataset(8 files of 500 records)
+```
+
+## Fix safety
+Reading blocks in random order is another order of samples: shuffle rows inside some blocks, too.
+Repacked records are the same records in the same order.
+
+## When not to
+The file is small enough to read whole: do that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+READ_SHARE = 0.5
+CONTIGUOUS_SHARE = 1 / 3
+PACKED_SHARE = 2 / 3
+FEW_RECORDS = 20
+ERROR = 0.2
+
+
+class ScatteredReads:
+    """IN011."""
+
+    code = "IN011"
+    name = "scattered-reads"
+    summary = "batches are collected from all over a file, or from a file per sample"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Contiguous reads of the same amount are far faster."""
+        if view.loader is None or not input_is_slow(view):
+            return None
+        return self._hdf5(view) or self._records(view)
+
+    def _hdf5(self, view: View) -> Finding | None:
+        read = view.result("hdf5_reads")
+        loader = view.loader
+        if not read or loader is None or not is_scattered_hdf5(view):
+            return None
+        left = max(loader.ns.value * 0.01, loader.ns.value - read["ns"] + read["contiguous_ns"])
+        return self._finding(
+            view,
+            read,
+            Interval.around(left, ERROR),
+            message=(
+                f"{read['rows']} rows take {duration(read['ns'])} as they lie in the "
+                f"{read.get('compression') or 'chunked'} HDF5 file, "
+                f"{duration(read['contiguous_ns'])} in one block"
+            ),
+            cure=Cure(
+                "unsafe",
+                "read contiguous blocks in random order and shuffle inside them, or load the "
+                "array into memory once",
+            ),
+        )
+
+    def _records(self, view: View) -> Finding | None:
+        read = view.result("record_files")
+        loader = view.loader
+        source = next((s for s in view.stages if s.op.startswith("TFRecordDataset")), None)
+        if not read or loader is None or source is None or source.per_batch is None:
+            return None
+        if read["records_per_file"] >= FEW_RECORDS:
+            return None
+        if read["packed_record_ns"] > PACKED_SHARE * read["record_ns"]:
+            return None
+        saved = (read["record_ns"] - read["packed_record_ns"]) * source.per_batch
+        left = max(loader.ns.value * 0.02, loader.ns.value - saved)
+        return self._finding(
+            view,
+            read,
+            Interval.around(left, ERROR),
+            message=(
+                f"{read['files']} files of {read['records_per_file']:.0f} records: a record takes "
+                f"{duration(read['record_ns'])}, {duration(read['packed_record_ns'])} from one file"
+            ),
+            cure=Cure("safe", "pack the records into a few files of many records each"),
+        )
+
+    def _finding(
+        self, view: View, read: dict[str, Any], after: Interval, *, message: str, cure: Cure
+    ) -> Finding:
+        saved = saved_by(view, after, overlapped=False)
+        where = Where(read["file"], read["line"] or 0) if read.get("file") else None
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where,
+            message=f"{message}; the step itself takes {duration(view.ceiling_step.value)}",
+            gain=gain(view.costs.total, saved),
+            cure=cure,
+            evidence={
+                **{
+                    key: value
+                    for key, value in read.items()
+                    if isinstance(value, int | float | str) and key not in ("file", "line")
+                },
+                "frozen_step_ns": round(view.ceiling_step.value),
+            },
+            saves={"input_wait": saved},
+        )
+
+
+def is_scattered_hdf5(view: View) -> bool:
+    """Whether reading scattered rows is what loading waits for."""
+    read, loader = view.result("hdf5_reads"), view.loader
+    if not read or loader is None:
+        return False
+    is_most = read["ns"] >= READ_SHARE * loader.ns.value
+    return bool(is_most and read["contiguous_ns"] <= CONTIGUOUS_SHARE * read["ns"])
+
+
+RULE = ScatteredReads()

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from fitdoctor.analysis.input_line import input_line, narrowest
+from synthetic import MS, fit_workload, loader, slow_pipeline, stage, view
+
+STAGES = (
+    stage("batch", 0),
+    stage("map", 1),
+    stage("with_options", 2),
+    stage("range", 3, inputs=[]),
+)
+
+
+def row(n: int, ns: float, own: float) -> dict:
+    return {"n": n, "per_batch": 1.0, "ns": ns, "own_ns": own, "own_cpu_ns": own / 2}
+
+
+def test_nothing_is_said_where_nothing_is_known() -> None:
+    assert input_line(view(fit_workload())) is None
+
+
+def test_a_pipeline_is_named_by_its_calls_and_its_narrowest_stage() -> None:
+    rows = [row(0, 30 * MS, 1 * MS), row(1, 29 * MS, 28 * MS), row(3, MS, MS)]
+    seen = view(slow_pipeline(*STAGES, rows=rows))
+    text = input_line(seen)
+    assert text is not None
+    assert text.startswith("tf.data: range > map > batch; 30.0 ms a batch alone")
+    assert text.endswith("most of it in map (data.py:101)")
+
+
+def test_no_stage_is_the_narrowest_when_all_take_alike() -> None:
+    rows = [row(0, 40 * MS, 10 * MS), row(1, 30 * MS, 10 * MS), row(3, 20 * MS, 10 * MS)]
+    assert narrowest(view(slow_pipeline(*STAGES, rows=rows))) is None
+
+
+def test_workers_are_named() -> None:
+    facts = {"kind": "PyDataset", "name": "Rows", "workers": 3, "use_multiprocessing": True}
+    probes = {"input": facts, "loader_alone": loader(5 * MS)}
+    text = input_line(view(fit_workload(probes=probes)))
+    assert text is not None
+    assert text.startswith("PyDataset Rows, 3 worker processes; 5.00 ms a batch alone")

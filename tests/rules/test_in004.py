@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from fitdoctor.rules.in004 import RULE
+from synthetic import MS, slow_pipeline, stage, trial, view
+
+DECODE = (stage("batch", 0), stage("map", 1), stage("from_tensor_slices", 2, inputs=[]))
+GB = 10**9
+
+
+def cached(ns: float = 3 * MS, *, loader: float = 30 * MS, **more):
+    facts = {
+        "stage": 1,
+        "elements": 1000,
+        "element_bytes": 100_000,
+        "available_bytes": 8 * GB,
+        "per_batch": 32.0,
+        "keeps_order": True,
+        "python": False,
+        **more,
+    }
+    return trial(ns, loader, **facts)
+
+
+def finding(probes: dict, detail: dict | None = None, **more):
+    return RULE.detect(view(slow_pipeline(*DECODE, probes=probes, detail=detail, **more)))
+
+
+def test_silent_without_a_trial() -> None:
+    assert finding({}) is None
+
+
+def test_silent_when_the_data_is_read_once() -> None:
+    assert finding({"trial_cache": cached()}, {"epochs": 1}) is None
+
+
+def test_one_epoch_of_a_repeated_pipeline_reads_it_many_times() -> None:
+    stages = (stage("repeat", 0), stage("map", 1), stage("range", 2, inputs=[]))
+    detail = {"epochs": 1, "steps_per_epoch": 500}
+    workload = slow_pipeline(*stages, probes={"trial_cache": cached()}, detail=detail)
+    assert RULE.detect(view(workload)) is not None
+    once = slow_pipeline(*stages, probes={"trial_cache": cached(elements=16_000)}, detail=detail)
+    assert RULE.detect(view(once)) is None
+
+
+def test_silent_when_the_step_hides_the_loading() -> None:
+    assert finding({"trial_cache": cached()}, loader_ns=30 * MS, frozen=30 * MS) is None
+
+
+def test_silent_when_it_does_not_fit_in_half_of_the_free_memory() -> None:
+    big = cached(element_bytes=5_000_000, available_bytes=8 * GB)
+    assert finding({"trial_cache": big}) is None
+
+
+def test_silent_when_the_overhead_per_element_is_what_it_would_save() -> None:
+    first = trial(4 * MS, 30 * MS, same=True, stage=1)
+    assert finding({"trial_cache": cached(), "trial_batch_first": first}) is None
+
+
+def test_fires_beside_a_batch_first_trial_that_does_not_help() -> None:
+    first = trial(28 * MS, 30 * MS, same=True, stage=1)
+    assert finding({"trial_cache": cached(), "trial_batch_first": first}) is not None
+
+
+def test_the_gain_is_the_timed_cache_beside_the_step() -> None:
+    found = finding({"trial_cache": cached(3 * MS)})
+    assert found is not None
+    assert found.gain.value == pytest.approx(10.0, rel=0.05)
+    assert found.gain.low < 10.0 < found.gain.high
+    assert (found.where.file, found.where.line) == ("/user/data.py", 101)
+    assert found.cure.safety == "safe"
+    assert "100 MB" in found.message
+
+
+def test_the_step_is_the_floor() -> None:
+    found = finding({"trial_cache": cached(0.1 * MS)}, frozen=10 * MS)
+    assert found is not None
+    assert found.gain.value == pytest.approx(3.0, rel=0.05)
+
+
+def test_an_unknown_count_is_taken_from_the_steps_of_an_epoch() -> None:
+    found = finding({"trial_cache": cached(elements=None)}, {"steps_per_epoch": 50})
+    assert found is not None
+    assert found.evidence["cache_bytes"] == 50 * 32 * 100_000
+
+
+@pytest.mark.parametrize("facts", [{"python": True}, {"keeps_order": False}])
+def test_python_or_a_shuffling_source_make_it_unsafe(facts: dict) -> None:
+    found = finding({"trial_cache": cached(**facts)})
+    assert found is not None
+    assert found.cure.safety == "unsafe"

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
+from fitdoctor.rules.in005 import RULE
+from synthetic import MS, loader, slow_pipeline, stage, trial, view
+
+MAPPED = (stage("batch", 0), stage("map", 1), stage("from_tensor_slices", 2, inputs=[]))
+ROWS = (stage("batch", 0), stage("shuffle", 1), stage("from_tensor_slices", 2, inputs=[]))
+GENERATED = (
+    stage("batch", 0, batch_size=32),
+    stage("from_generator", 1, inputs=[], python=True),
+)
+GENERATED_ROWS = [
+    {"n": 0, "per_batch": 1.0, "ns": 6 * MS, "own_ns": 0, "own_cpu_ns": 0},
+    {"n": 1, "per_batch": 32.0, "ns": 6 * MS, "own_ns": 6 * MS, "own_cpu_ns": 6 * MS},
+]
+
+
+def generated(alone_ns: float, **more):
+    probes = {
+        "generator_alone": {"ns": alone_ns, "cpu_ns": alone_ns, "count": 1000},
+        "loader_alone": loader(6 * MS, user_share=0.9),
+    }
+    return view(
+        slow_pipeline(
+            *GENERATED, loader_ns=6 * MS, frozen=MS, rows=GENERATED_ROWS, probes=probes, **more
+        )
+    )
+
+
+def test_silent_without_any_trial() -> None:
+    assert RULE.detect(view(slow_pipeline(*MAPPED))) is None
+
+
+def test_silent_when_batching_first_gives_another_batch() -> None:
+    first = trial(3 * MS, 30 * MS, same=False, stage=1)
+    assert RULE.detect(view(slow_pipeline(*MAPPED, probes={"trial_batch_first": first}))) is None
+
+
+def test_silent_when_the_step_is_as_long() -> None:
+    first = trial(3 * MS, 30 * MS, same=True, stage=1)
+    workload = slow_pipeline(*MAPPED, frozen=30 * MS, probes={"trial_batch_first": first})
+    assert RULE.detect(view(workload)) is None
+
+
+def test_silent_when_the_generator_itself_takes_the_time() -> None:
+    assert RULE.detect(generated(150_000)) is None
+
+
+def test_batching_first_is_safe_and_priced_by_the_trial() -> None:
+    first = trial(6 * MS, 30 * MS, same=True, stage=1)
+    found = RULE.detect(view(slow_pipeline(*MAPPED, probes={"trial_batch_first": first})))
+    assert found is not None
+    assert found.gain.value == pytest.approx(5.0, rel=0.05)
+    assert found.cure.safety == "safe"
+    assert found.where.line == 101
+
+
+def test_arrays_instead_of_shuffled_rows_change_the_order() -> None:
+    arrays = trial(10 * MS, 30 * MS, stage=0, source=2)
+    found = RULE.detect(view(slow_pipeline(*ROWS, probes={"trial_arrays": arrays})))
+    assert found is not None
+    assert found.gain.value == pytest.approx(3.0, rel=0.05)
+    assert found.cure.safety == "unsafe"
+    assert found.where.line == 102
+
+
+def test_a_quick_generator_of_rows_pays_for_the_crossing() -> None:
+    found = RULE.detect(generated(1_000))
+    assert found is not None
+    # Two crossings of 186 us and 32 us of the generator itself, below the step of 1 ms.
+    assert found.gain.value == pytest.approx(6.0, rel=0.1)
+    assert found.where.line == 101
+
+
+def test_the_python_rule_leaves_the_crossing_to_this_one_and_takes_the_rest() -> None:
+    assert PYTHON_BOUND.detect(generated(1_000)) is None
+    assert PYTHON_BOUND.detect(generated(150_000)) is not None

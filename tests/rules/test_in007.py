@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from fitdoctor.recording.schema import Event
+from fitdoctor.rules.in007 import RULE
+from synthetic import MS, fit_workload, view, windows
+
+
+def finding(first: float, early: float, *, validations: int = 10, each: int = 1000 * MS):
+    events = tuple(Event("validation", i, each, 0, None, {}) for i in range(validations))
+    measured = {
+        "first_ns": first,
+        "early_first_ns": early,
+        "skipped": 900,
+        "file": "/user/data.py",
+        "line": 7,
+    }
+    probes = {"frozen_batch": windows(9 * MS), "validation_start": measured}
+    return RULE.detect(view(fit_workload(probes=probes, events=events)))
+
+
+def test_silent_without_the_probe() -> None:
+    assert RULE.detect(view(fit_workload(probes={"frozen_batch": windows(9 * MS)}))) is None
+
+
+def test_silent_when_nothing_is_validated() -> None:
+    assert finding(900 * MS, 10 * MS, validations=0) is None
+
+
+def test_silent_when_the_split_costs_nothing() -> None:
+    assert finding(10 * MS, 10 * MS) is None
+
+
+def test_fires_on_the_wait_before_validation() -> None:
+    found = finding(900 * MS, 20 * MS)
+    assert found is not None
+    # 200 steps of 10 ms and ten validations of 1 s, of which 0.88 s are wasted.
+    assert found.gain.value == pytest.approx(12.0 / (12.0 - 8.8), rel=0.1)
+    assert (found.where.file, found.where.line) == ("/user/data.py", 7)
+    assert "900" in found.message
+
+
+def test_it_never_saves_more_than_validation_takes() -> None:
+    found = finding(5000 * MS, 20 * MS)
+    assert found is not None
+    assert found.gain.value < 12.0 / 2.0 * 1.01

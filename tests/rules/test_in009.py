@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fitdoctor.rules.in009 import RULE
+from synthetic import MS, fit_workload, view, windows
+
+
+def calls(*, start_up: int, as_is: int, cast: int, cast_bytes: int = 10**8, count: int = 5):
+    measured = {
+        "bytes": 2 * 10**8,
+        "cast_bytes": cast_bytes,
+        "dtypes": ["float64"] if cast_bytes else ["float32"],
+        "floatx": "float32",
+        "as_is_ns": as_is,
+        "cast_before_ns": cast,
+    }
+    one = fit_workload(
+        period=10 * MS,
+        steps=20,
+        probes={"frozen_batch": windows(9 * MS), "array_conversion": measured},
+    )
+    row = replace(one.calls[0], start_up=start_up, dur=20 * 10 * MS + start_up)
+    blocks = tuple(replace(one.blocks[0], call=i) for i in range(count))
+    return replace(one, calls=(row,) * count, blocks=blocks)
+
+
+def test_silent_for_a_single_call() -> None:
+    workload = calls(start_up=600 * MS, as_is=500 * MS, cast=100 * MS, count=1)
+    assert RULE.detect(view(workload)) is None
+
+
+def test_silent_when_the_arrays_do_not_explain_the_start_up() -> None:
+    workload = calls(start_up=600 * MS, as_is=50 * MS, cast=40 * MS)
+    assert RULE.detect(view(workload)) is None
+
+
+def test_silent_without_the_probe() -> None:
+    assert RULE.detect(view(fit_workload())) is None
+
+
+def test_casting_once_saves_the_cast() -> None:
+    found = RULE.detect(view(calls(start_up=600 * MS, as_is=550 * MS, cast=100 * MS)))
+    assert found is not None
+    # Per call 200 ms of steps and 600 ms of start-up (four of five calls), 450 ms of it a cast.
+    assert found.gain.value == pytest.approx(680 / (680 - 360), rel=0.1)
+    assert 'astype("float32")' in found.cure.summary
+    assert found.where.line == 88
+
+
+def test_arrays_of_the_right_type_are_copied_once_in_one_call() -> None:
+    workload = calls(start_up=600 * MS, as_is=500 * MS, cast=500 * MS, cast_bytes=0)
+    found = RULE.detect(view(workload))
+    assert found is not None
+    assert "fit once" in found.cure.summary
+    assert found.gain.value > 1.5

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from fitdoctor.rules.in002 import RULE as SERIAL_READS
+from fitdoctor.rules.in010 import RULE
+from synthetic import MS, fit_workload, loader, view, windows
+
+
+def in_turns(
+    period: float,
+    load: float,
+    step: float,
+    *,
+    load_cores: float = 0.05,
+    step_cores: float = 1.8,
+    kind: str = "generator",
+):
+    probes = {
+        "frozen_batch": windows(step, own_cores=step_cores),
+        "loader_alone": loader(load, cores=load_cores, user_share=1.0),
+        "input": {"kind": kind, "file": "/user/data.py", "line": 3},
+    }
+    workload = fit_workload(
+        period=round(period), step=round(step), wait=round(period - step), probes=probes
+    )
+    return view(workload, backend="torch")
+
+
+def test_silent_when_they_overlap_already() -> None:
+    assert RULE.detect(in_turns(36 * MS, 30 * MS, 35 * MS)) is None
+
+
+def test_silent_for_arrays_which_are_only_sliced() -> None:
+    seen = in_turns(65 * MS, 30 * MS, 35 * MS, kind="arrays")
+    assert RULE.detect(seen) is None
+
+
+def test_silent_when_the_loader_is_far_slower() -> None:
+    assert RULE.detect(in_turns(310 * MS, 300 * MS, 10 * MS)) is None
+
+
+def test_silent_when_no_core_is_free_for_both() -> None:
+    assert RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS, load_cores=2.0)) is None
+
+
+def test_fires_when_they_take_turns() -> None:
+    found = RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS))
+    assert found is not None
+    assert found.gain.value == pytest.approx(65 / 35, rel=0.08)
+    assert "PyDataset" in found.cure.summary
+    assert (found.where.file, found.where.line) == ("/user/data.py", 3)
+
+
+def test_serial_reads_leave_turns_to_this_rule() -> None:
+    assert SERIAL_READS.detect(in_turns(65 * MS, 30 * MS, 35 * MS)) is None
+    assert SERIAL_READS.detect(in_turns(310 * MS, 300 * MS, 10 * MS)) is not None

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
+from fitdoctor.rules.in011 import RULE
+from synthetic import MS, fit_workload, loader, slow_pipeline, stage, view, windows
+
+RECORDS = (stage("batch", 0), stage("map", 1), stage("TFRecordDatasetV2", 2, inputs=[]))
+ROWS = [{"n": 2, "per_batch": 32.0, "ns": 20 * MS, "own_ns": 20 * MS, "own_cpu_ns": 5 * MS}]
+
+
+def hdf5(read: float, block: float, *, loading: float = 60 * MS, frozen: float = 2 * MS):
+    measured = {
+        "format": "HDF5",
+        "ns": read,
+        "contiguous_ns": block,
+        "rows": 64,
+        "compression": "gzip",
+        "file": "/user/data.py",
+        "line": 21,
+    }
+    probes = {
+        "frozen_batch": windows(frozen),
+        "loader_alone": loader(loading, user_share=1.0),
+        "input": {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9},
+        "hdf5_reads": measured,
+    }
+    return view(fit_workload(period=round(loading), step=2 * MS, wait=58 * MS, probes=probes))
+
+
+def records(per_file: float, record: float, packed: float):
+    measured = {
+        "format": "TFRecord",
+        "files": 4000,
+        "records_per_file": per_file,
+        "record_ns": record,
+        "packed_record_ns": packed,
+        "file": "/user/data.py",
+        "line": 102,
+    }
+    return view(slow_pipeline(*RECORDS, rows=ROWS, probes={"record_files": measured}))
+
+
+def test_silent_without_files() -> None:
+    assert RULE.detect(view(slow_pipeline(*RECORDS, rows=ROWS))) is None
+
+
+def test_silent_when_a_block_takes_as_long() -> None:
+    assert RULE.detect(hdf5(55 * MS, 40 * MS)) is None
+
+
+def test_silent_when_reading_is_a_small_part_of_loading() -> None:
+    assert RULE.detect(hdf5(5 * MS, 1 * MS)) is None
+
+
+def test_silent_when_files_hold_many_records_or_open_quickly() -> None:
+    assert RULE.detect(records(500, 600_000, 5_000)) is None
+    assert RULE.detect(records(1, 6_000, 5_000)) is None
+
+
+def test_fires_on_rows_all_over_a_compressed_file() -> None:
+    found = RULE.detect(hdf5(57 * MS, 1 * MS))
+    assert found is not None
+    assert found.gain.value == pytest.approx(60 / 4, rel=0.1)
+    assert found.where.line == 21
+    assert found.cure.safety == "unsafe"
+
+
+def test_fires_on_a_file_per_record() -> None:
+    found = RULE.detect(records(1, 600_000, 20_000))
+    assert found is not None
+    assert found.gain.value == pytest.approx(30 / (30 - 32 * 0.58), rel=0.1)
+    assert found.cure.safety == "safe"
+
+
+def test_python_is_not_blamed_for_what_the_file_costs() -> None:
+    assert PYTHON_BOUND.detect(hdf5(57 * MS, 1 * MS)) is None
+    assert PYTHON_BOUND.detect(hdf5(5 * MS, 1 * MS)) is not None
