@@ -13,7 +13,7 @@ BACKENDS = ("tensorflow", "jax", "torch")
 EXACTNESS = ("=", "~", "!=")
 RULE_CODE = re.compile(r"[A-Z]{2}\d{3}")
 REQUIRED = ("id", "title", "backend", "expect", "exactness", "where")
-OPTIONAL = ("allow", "forbid", "forbid_text", "env", "launcher", "note")
+OPTIONAL = ("allow", "forbid", "forbid_text", "env", "launcher", "note", "script", "joint")
 
 
 class CaseError(ValueError):
@@ -30,7 +30,11 @@ class Where:
 
 @dataclass(frozen=True)
 class Case:
-    """One folder of the casebook. An empty `expect` means: healthy, nothing to cure."""
+    """One folder of the casebook. An empty `expect` means: healthy, nothing to cure.
+
+    `script` names another case whose slow.py and fixed.py are used: one pair of scripts on several
+    backends. `joint` means that fixed.py cures several causes, so that the joint gain is judged.
+    """
 
     folder: Path
     id: str
@@ -45,18 +49,30 @@ class Case:
     env: Mapping[str, str] = field(default_factory=dict)
     launcher: tuple[str, ...] = ()
     note: str = ""
+    script: str = ""
+    joint: bool = False
 
     @property
     def is_healthy(self) -> bool:
         return self.expect == ""
 
     @property
+    def scripts(self) -> Path:
+        """The folder that holds slow.py and fixed.py."""
+        return self.folder.parent / self.script if self.script else self.folder
+
+    @property
     def slow(self) -> Path:
-        return self.folder / "slow.py"
+        return self.scripts / "slow.py"
 
     @property
     def fixed(self) -> Path:
-        return self.folder / "fixed.py"
+        return self.scripts / "fixed.py"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the scripts need in their environment: a shared script does not name its backend."""
+        return {"KERAS_BACKEND": self.backend, **self.env}
 
 
 def load_case(folder: Path) -> Case:
@@ -87,6 +103,8 @@ def load_case(folder: Path) -> Case:
         env=_environment(path, data),
         launcher=_texts(path, data, "launcher"),
         note=_text(path, data, "note") if "note" in data else "",
+        script=_script(path, data),
+        joint=_flag(path, data, "joint"),
     )
     _check_consistency(path, case)
     return case
@@ -176,6 +194,21 @@ def _where(path: Path, value: Any) -> Where:
     return Where(
         file=value["file"], contains=_texts(path, {"where.contains": contains}, "where.contains")
     )
+
+
+def _script(path: Path, data: Mapping[str, Any]) -> str:
+    name = _text(path, data, "script") if "script" in data else ""
+    # A path here would run a file outside the casebook.
+    if name and (Path(name).name != name or name == ".."):
+        raise CaseError(f"{path}: script must be the id of another case, received {name!r}")
+    return name
+
+
+def _flag(path: Path, data: Mapping[str, Any], name: str) -> bool:
+    value = data.get(name, False)
+    if not isinstance(value, bool):
+        raise CaseError(f"{path}: {name} must be true or false, received {value!r}")
+    return value
 
 
 def _environment(path: Path, data: Mapping[str, Any]) -> dict[str, str]:

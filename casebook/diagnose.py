@@ -34,7 +34,7 @@ def diagnose(case: Case, *, keep: Path | None = None, timeout_s: float = TIMEOUT
         shutil.copy(case.slow, folder / "slow.py")
         command = [sys.executable, "-m", "fitdoctor", "run", "-o", "out.json", "slow.py"]
         finished = run_process(
-            [*case.launcher, *command], folder=folder, env=case.env, timeout_s=timeout_s
+            [*case.launcher, *command], folder=folder, env=case.environment, timeout_s=timeout_s
         )
         if keep is not None:
             _keep(folder, keep / case.id, finished)

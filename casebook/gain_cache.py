@@ -44,11 +44,13 @@ class GainCache:
 
 
 def scripts_hash(case: Case) -> str:
-    """One hash over slow.py and fixed.py."""
+    """One hash over slow.py and fixed.py, and over the backend where they leave it open."""
     digest = hashlib.sha256()
     for script in (case.slow, case.fixed):
         content = script.read_bytes()
         # The length first, so that text moved from one file to the other changes the hash.
         digest.update(str(len(content)).encode())
         digest.update(content)
+        if b"KERAS_BACKEND" not in content:
+            digest.update(case.backend.encode())
     return digest.hexdigest()

@@ -19,7 +19,7 @@ SMALL_GAIN_TOLERANCE = 0.3
 
 @dataclass(frozen=True)
 class Predicted:
-    """fitdoctor's gain of its first finding."""
+    """fitdoctor's gain of its first finding, or of all together where the case says joint."""
 
     ratio: float
     low: float
@@ -48,7 +48,7 @@ def judge(case: Case, diagnosis: Diagnosis, real: Gain | None) -> Judgement:
         return Judgement((), None, ("no workload was recorded",))
     findings = dominant_findings(workloads)
     found = tuple(finding["rule"] for finding in findings)
-    predicted = predicted_gain(findings[0]) if findings else None
+    predicted = _predicted(case, workloads, findings)
     if case.is_healthy:
         reasons = tuple(_false_alarms(workloads))
     else:
@@ -58,16 +58,12 @@ def judge(case: Case, diagnosis: Diagnosis, real: Gain | None) -> Judgement:
 
 def dominant_findings(workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The findings of the workload with the largest predicted gain; empty if none has any."""
-    with_findings = [workload["findings"] for workload in workloads if workload["findings"]]
-    return max(with_findings, key=_largest_ratio, default=[])
+    return _dominant(workloads).get("findings", [])
 
 
 def predicted_gain(finding: dict[str, Any]) -> Predicted | None:
     """The gain of a finding; None where fitdoctor makes no claim."""
-    gain = finding.get("gain")
-    if gain is None:
-        return None
-    return Predicted(gain["ratio"], gain["low"], gain["high"])
+    return _as_predicted(finding.get("gain"))
 
 
 def relative_error(predicted: float, real: float) -> float:
@@ -85,6 +81,23 @@ def is_close(predicted: float, real: float) -> bool:
     if real < SMALL_GAIN:
         return abs(predicted - real) <= SMALL_GAIN_TOLERANCE
     return abs(relative_error(predicted, real)) <= RELATIVE_TOLERANCE
+
+
+def _predicted(
+    case: Case, workloads: list[dict[str, Any]], findings: list[dict[str, Any]]
+) -> Predicted | None:
+    if case.joint:
+        return _as_predicted(_dominant(workloads).get("joint_gain"))
+    return predicted_gain(findings[0]) if findings else None
+
+
+def _as_predicted(gain: dict[str, Any] | None) -> Predicted | None:
+    return None if gain is None else Predicted(gain["ratio"], gain["low"], gain["high"])
+
+
+def _dominant(workloads: list[dict[str, Any]]) -> dict[str, Any]:
+    with_findings = [workload for workload in workloads if workload["findings"]]
+    return max(with_findings, key=lambda workload: _largest_ratio(workload["findings"]), default={})
 
 
 def _largest_ratio(findings: list[dict[str, Any]]) -> float:
@@ -155,7 +168,7 @@ def _wrong_place(case: Case, finding: dict[str, Any]) -> Iterator[str]:
     if name != case.where.file:
         yield f"the finding points to {name}, not to {case.where.file}"
         return
-    lines = (case.folder / name).read_text(encoding="utf-8").splitlines()
+    lines = (case.scripts / name).read_text(encoding="utf-8").splitlines()
     line = lines[number - 1].strip() if 1 <= number <= len(lines) else ""
     if not any(text in line for text in case.where.contains):
         yield f"the finding points to line {number} ({line!r})"

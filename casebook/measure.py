@@ -40,7 +40,7 @@ def _seconds(case: Case, folder: Path, script: str) -> float:
     finished = run_process(
         [*case.launcher, sys.executable, "-m", "casebook.timed", script],
         folder=folder,
-        env={**case.env, "PYTHONPATH": str(ROOT)},
+        env={**case.environment, "PYTHONPATH": str(ROOT)},
         timeout_s=TIMEOUT_S,
     )
     if finished.timed_out:

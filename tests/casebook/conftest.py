@@ -43,6 +43,21 @@ def write_case(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
+def borrow(write_case: Callable[..., Path]) -> Callable[..., Path]:
+    """Writes a case that uses the scripts of another one, on another backend."""
+
+    def write(script: str = "C01", backend: str = "jax") -> Path:
+        folder = write_case().parent / "C01_other"
+        folder.mkdir(exist_ok=True)
+        fields = {**FIELDS, "id": '"C01_other"', "backend": f'"{backend}"'}
+        lines = [f"{name} = {text}\n" for name, text in fields.items()]
+        (folder / "case.toml").write_text("".join(lines) + f'script = "{script}"\n')
+        return folder
+
+    return write
+
+
+@pytest.fixture
 def make_case(write_case: Callable[..., Path]) -> Callable[..., Case]:
     def make(**fields: str | None) -> Case:
         return load_case(write_case(**fields))

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from casebook.case import load_case
 from casebook.gain import (
     LEAST_ROUNDS,
     MOST_ROUNDS,
@@ -11,7 +14,7 @@ from casebook.gain import (
     ratio_of,
     summarise,
 )
-from casebook.gain_cache import GainCache
+from casebook.gain_cache import GainCache, scripts_hash
 from casebook.timed import tenths
 
 
@@ -85,3 +88,18 @@ def test_gain_is_kept_until_a_script_changes(make_case, tmp_path):
     assert cache.get(case) == gain
     case.fixed.write_text("import keras  # changed\n")
     assert cache.get(case) is None
+
+
+def test_scripts_that_leave_the_backend_open_have_a_gain_for_each(borrow):
+    hashes = {scripts_hash(load_case(borrow(backend=name))) for name in ("jax", "torch")}
+    assert len(hashes) == 2
+
+
+def test_scripts_that_name_their_backend_are_all_that_counts(borrow):
+    folder = borrow().parent / "C01"
+    for name in ("slow.py", "fixed.py"):
+        path = folder / name
+        path.write_text('import os\nos.environ["KERAS_BACKEND"] = "jax"\n' + path.read_text())
+    # The fixture writes the open scripts anew, so only the backend field is changed here.
+    case = load_case(folder.parent / "C01_other")
+    assert scripts_hash(case) == scripts_hash(replace(case, backend="torch"))

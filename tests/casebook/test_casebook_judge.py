@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from casebook.case import load_case
 from casebook.diagnose import Diagnosis
 from casebook.gain import Gain
 from casebook.judge import Judgement, dominant_findings, is_close, judge
@@ -143,6 +144,28 @@ def test_wrong_gain(make_case, finding):
 def test_no_claim_where_there_is_a_gain(make_case, finding):
     judgement = judge(make_case(), report([finding(gain=None)]), real(3.3))
     assert reasons(judgement) == "no gain predicted, real 3.30x"
+
+
+def test_a_case_of_several_causes_is_judged_by_the_joint_gain(make_case, finding):
+    case = make_case(joint="true", allow='["CB001"]')
+    diagnosis = report([finding(ratio=1.9), finding("CB001", 1.8)])
+    diagnosis.report["workloads"][0]["joint_gain"] = {"ratio": 5.0, "low": 4.0, "high": 6.0}
+    judgement = judge(case, diagnosis, real(5.2))
+    assert judgement.is_right
+    assert judgement.predicted.ratio == 5.0
+    assert reasons(judge(case, diagnosis, real(1.9))) == "predicted 5.00x, real 1.90x"
+
+
+def test_no_joint_gain_is_no_claim(make_case, finding):
+    judgement = judge(make_case(joint="true"), report([finding(ratio=1.9)]), real(1.9))
+    assert reasons(judgement) == "no gain predicted, real 1.90x"
+
+
+def test_the_place_is_looked_up_in_the_script_of_the_other_case(borrow, finding):
+    case = load_case(borrow())
+    assert judge(case, report([finding()]), None).is_right
+    text = reasons(judge(case, report([finding(line=1)]), None))
+    assert text == "the finding points to line 1 ('import keras')"
 
 
 # The dominant workload and the tolerance.
