@@ -58,7 +58,7 @@ def judge(case: Case, diagnosis: Diagnosis, real: Gain | None) -> Judgement:
 
 def dominant_findings(workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The findings of the workload with the largest predicted gain; empty if none has any."""
-    return _dominant(workloads).get("findings", [])
+    return list(_dominant(workloads).get("findings", []))
 
 
 def predicted_gain(finding: dict[str, Any]) -> Predicted | None:
