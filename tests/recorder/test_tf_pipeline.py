@@ -107,6 +107,16 @@ def test_a_stage_replaced_keeps_the_rest_of_the_pipeline(tf: Any) -> None:
     assert values(dataset) == [[0, 10], [20, 30], [40, 50]]
 
 
+def test_what_apply_made_is_noted_and_moved(tf: Any) -> None:
+    source = tf.data.Dataset.range(4)
+    counted = source.apply(tf.data.experimental.assert_cardinality(4)).batch(2)
+    assert [s.op for s in tf_data.walk(counted)] == ["batch", "AssertCardinalityDataset", "range"]
+    changed = substituted(counted, source, source.map(lambda x: x + 1))
+    assert values(changed) == [[1, 2], [3, 4]]
+    plain = source.apply(lambda d: d.map(lambda x: x * 2))
+    assert [s.op for s in tf_data.walk(plain)] == ["map", "range"]
+
+
 def test_zipped_branches_can_be_replaced(tf: Any) -> None:
     left, right = tf.data.Dataset.range(3), tf.data.Dataset.range(3)
     zipped = tf.data.Dataset.zip((left, right))

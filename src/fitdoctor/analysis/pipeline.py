@@ -83,12 +83,21 @@ def _stage(fact: dict[str, Any], row: dict[str, Any], number: int) -> StageCost:
     )
 
 
-def trial_of(workload: RecordedWorkload, name: str) -> Trial | None:
-    """A trial's result, or None where it was not made."""
+def trial_of(
+    workload: RecordedWorkload, name: str, steps_per_epoch: float | None = None
+) -> Trial | None:
+    """A trial's result, or None where it was not made.
+
+    The first batch of every epoch comes later than the others (a shuffle buffer fills); its
+    time is spread over the epoch.
+    """
     data = workload.result(name)
     if not data:
         return None
     after, before = from_windows(data.get("ns") or ()), from_windows(data.get("as_written") or ())
     if after is None or before is None:
         return None
+    if steps_per_epoch:
+        after += Interval.exact(float(data.get("first_ns", 0)) / steps_per_epoch)
+        before += Interval.exact(float(data.get("as_written_first_ns", 0)) / steps_per_epoch)
     return Trial(after, before, float(data.get("own_cores", 0.0)), data)

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.analysis.costs import Costs
-from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.analysis.estimate import from_means, from_windows
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
 from fitdoctor.analysis.pipeline import StageCost, Trial, stage_costs, trial_of
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import Event, RecordedWorkload, Recording
+
+# A loop's body beside its loader may take longer than alone.
+BODY_ERROR = 0.15
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ class View:
 
     def trial(self, name: str) -> Trial | None:
         """A trial of a changed pipeline."""
-        return trial_of(self.recorded, name)
+        several = self.passes is None or self.passes > 1
+        return trial_of(self.recorded, name, self.steps_per_epoch if several else None)
 
     @property
     def passes(self) -> int | None:
@@ -133,7 +137,7 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
     return View(
         recorded=workload,
         costs=costs,
-        frozen=from_windows(frozen["ns"]) if frozen and frozen.get("ns") else None,
+        frozen=_frozen(workload, costs),
         loader=_loader(workload),
         input=workload.result("input") or {},
         backend=str(recording.keras.get("backend", workload.detail.get("backend", "unknown"))),
@@ -150,11 +154,26 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
     )
 
 
+def _frozen(workload: RecordedWorkload, costs: Costs) -> Interval | None:
+    """The step on one batch; where a loop ended before that, its own body stands in.
+
+    Only on TensorFlow, where a body returns when it is done.
+    """
+    data = workload.result("frozen_batch")
+    if data and data.get("ns"):
+        return from_windows(data["ns"])
+    on_tensorflow = workload.detail.get("backend") in ("tensorflow", "unknown")
+    if workload.kind == "loop" and on_tensorflow and workload.result("loader_alone"):
+        return Interval.around(max(1.0, costs.parts.get("step", 0.0)), BODY_ERROR)
+    return None
+
+
 def _loader(workload: RecordedWorkload) -> Loader | None:
     data = workload.result("loader_alone")
     if data is None:
         return _source(workload)
-    ns = from_windows(data["ns"])
+    # The mean: training waits for rare long batches, too.
+    ns = from_means(data["ns"], [1.0] * len(data["ns"]))
     if ns is None:
         return None
     stacks = data.get("stacks") or {}

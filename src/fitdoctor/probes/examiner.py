@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +75,8 @@ class Examiner:
         self._hdf5 = hdf5
         self._backend_object: Backend | None = None
         self._loop_examinations: dict[int, LoopExamination] = {}
+        self._loops: list[Loop] = []
+        self._is_over = False
         self._next_word = 0
         self._measured_own_cost = False
 
@@ -109,6 +113,7 @@ class Examiner:
     def on_loop_boundary(self, loop: Loop) -> None:
         """An iteration of a hand-written loop has ended."""
         self._announce()
+        self._remember(loop)
         examination = self._loop_examinations.get(loop.workload.number)
         if examination is not None:
             if examination.advance():
@@ -128,6 +133,26 @@ class Examiner:
         examination.start()
         if not self._go_on:
             self._loop_examinations[loop.workload.number] = examination
+
+    def on_exit(self) -> None:
+        """The script has ended; loops that ended too soon are examined as far as they can be."""
+        if self._is_over or not self._probes:
+            return
+        for loop in self._loops:
+            workload = loop.workload
+            if not workload.probed and workload.total_ns >= WORTH_CALL_NS:
+                workload.probed = True
+                self._say(workload)
+                self._record_loop(loop)
+                LoopExamination(self._recorder, self._backend(), loop, go_on=True).examine_ended()
+
+    def _remember(self, loop: Loop) -> None:
+        if loop in self._loops:
+            return
+        if not self._loops:
+            # Registered now, so that it runs before what the backend does at exit.
+            atexit.register(self.on_exit)
+        self._loops.append(loop)
 
     # -- when ----------------------------------------------------------------------
 
@@ -245,7 +270,10 @@ class Examiner:
                 "jax": JaxBackend,
                 "torch": TorchBackend,
             }
-            self._backend_object = makers[self._recorder.backend]()
+            # A script that only reads data may never import Keras.
+            known = [name for name in makers if name in sys.modules]
+            name = self._recorder.backend
+            self._backend_object = makers[name if name in makers else known[0]]()
         if isinstance(self._backend_object, TensorFlowBackend):
             self._backend_object.stateful_random_step = self._traces.stateful_random_step
         return self._backend_object
@@ -283,6 +311,7 @@ class Examiner:
     def _end_or_go_on(self) -> None:
         if self._go_on:
             return
+        self._is_over = True
         self._recorder.flush()
         self._recorder.writer.write({"k": "examined", "t": self._recorder.clock()})
         self._recorder.progress("done", "examined enough; ending the script here")

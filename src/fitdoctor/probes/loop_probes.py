@@ -41,14 +41,13 @@ class LoopExamination:
         self._begin = 0
         self._finder: StepFinder | None = None
 
+    def examine_ended(self) -> None:
+        """The loop is over: only its loader can still be probed."""
+        self._probe_loader()
+
     def start(self) -> None:
         """Probe the loader and freeze the batch."""
-        number = self._loop.workload.number
-        run_probe(self._recorder, number, "input", lambda: describe_loop_source(self._loop))
-        with self._recorder.suspend():
-            alone = run_probe(self._recorder, number, "loader_alone", self._loader_alone)
-            if alone is not None and self._loop.marker == "tf.data":
-                input_probes.probe_pipeline(self._probe, loop_dataset(self._loop))
+        self._probe_loader()
         if self._go_on:
             self._refuse("frozen_batch")
             return
@@ -56,6 +55,14 @@ class LoopExamination:
             self._loop.frozen = self._loop.last_element
         self._loop.bodies = []
         self._begin = self._recorder.clock()
+
+    def _probe_loader(self) -> None:
+        number = self._loop.workload.number
+        run_probe(self._recorder, number, "input", lambda: describe_loop_source(self._loop))
+        with self._recorder.suspend():
+            alone = run_probe(self._recorder, number, "loader_alone", self._loader_alone)
+            if alone is not None and self._loop.marker == "tf.data":
+                input_probes.probe_pipeline(self._probe, loop_dataset(self._loop))
 
     def _probe(self, name: str, experiment: Callable[[], Data]) -> Data | None:
         return run_probe(self._recorder, self._loop.workload.number, name, experiment)

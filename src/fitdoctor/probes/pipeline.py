@@ -16,7 +16,17 @@ from fitdoctor.recorder.inputs.tf_pipeline import moved
 
 BUDGET_S = 7.0
 # Stages that hand elements on, one for one, at no cost of their own.
-PASS_ON = frozenset({"enumerate", "prefetch", "repeat", "with_options", "skip", "take"})
+PASS_ON = frozenset(
+    {
+        "AssertCardinalityDataset",
+        "enumerate",
+        "prefetch",
+        "repeat",
+        "skip",
+        "take",
+        "with_options",
+    }
+)
 ONE_TO_ONE = frozenset(
     {*PASS_ON, "cache", "ignore_errors", "map", "scan", "shuffle", "snapshot", "zip"}
 )

@@ -129,9 +129,11 @@ class PipelineTrials:
         for stage in reversed(chain):
             if stage.random or stage.op in ("shuffle", "repeat", "cache", "from_generator"):
                 break
-            if not stage.python:
-                work += self._own_ns(stage) if stage.op != "prefetch" else 0.0
-            if stage.op not in ("prefetch", "with_options"):
+            # Reading is not preprocessing, and Python is another cause.
+            if not stage.python and stage.inputs and stage.op != "prefetch":
+                work += self._own_ns(stage)
+            # Single elements are kept, so that they can still be shuffled behind the cache.
+            if stage.op not in ("prefetch", "with_options", *tf_edits.BATCHING):
                 found = stage
         if found is None or work < NOTABLE_SHARE * self._batch_ns():
             return None
@@ -150,8 +152,16 @@ class PipelineTrials:
         return {
             **timing.windows.to_record(),
             "first_ns": timing.first_ns,
-            "as_written": [round(ns) for ns in self._ablation.times[0].windows.ns],
+            **self._as_written(),
             **facts,
+        }
+
+    def _as_written(self) -> Data:
+        """The pipeline before the change, timed alike."""
+        timing = self._ablation.times[0]
+        return {
+            "as_written": [round(ns) for ns in timing.windows.ns],
+            "as_written_first_ns": timing.first_ns,
         }
 
     def _reads(self) -> Data:
@@ -161,7 +171,8 @@ class PipelineTrials:
         timing = time_dataset(dataset, self._iterators)
         return {
             **timing.windows.to_record(),
-            "as_written": [round(ns) for ns in self._ablation.times[0].windows.ns],
+            "first_ns": timing.first_ns,
+            **self._as_written(),
             "reads": reads,
         }
 

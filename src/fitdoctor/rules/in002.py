@@ -130,12 +130,12 @@ def reads_in_flight(view: View) -> tuple[float, float]:
 
 
 def is_pool_capped(view: View) -> bool:
-    """A tf.data stage already asks for parallel calls: then its thread pool is the cap (IN003)."""
-    return any(
-        stage.get("parallel") not in (None, 1)
-        for stage in view.input.get("stages", ())
-        if stage.get("op", "") in PARALLEL_STAGES
-    )
+    """The stage that waits already asks for parallel calls: its thread pool is the cap (IN003)."""
+    stages = [stage for stage in view.stages if stage.op in PARALLEL_STAGES]
+    if not stages:
+        return False
+    waiting = max(stages, key=lambda stage: (stage.own_ns or 0.0, stage.python))
+    return waiting.parallel not in (None, 1)
 
 
 def with_reads(view: View, times: float) -> Interval:

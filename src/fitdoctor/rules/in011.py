@@ -107,7 +107,9 @@ class ScatteredReads:
         if read["packed_record_ns"] > PACKED_SHARE * read["record_ns"]:
             return None
         saved = (read["record_ns"] - read["packed_record_ns"]) * source.per_batch
-        left = max(loader.ns.value * 0.02, loader.ns.value - saved)
+        # Both were timed stage by stage: their ratio counts.
+        whole = max(view.stages[0].ns or 0.0, source.ns or 0.0) or loader.ns.value
+        left = loader.ns.value * max(0.02, 1.0 - saved / whole)
         return self._finding(
             view,
             read,

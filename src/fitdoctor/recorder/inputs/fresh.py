@@ -16,6 +16,8 @@ class EndlessLoader:
         """Open nothing yet."""
         self._fresh = fresh
         self._iterator: Iterator[Any] | None = None
+        # TensorFlow may wait long for the threads of an iterator that is let go.
+        self._finished: list[Iterator[Any]] = []
         self.passes = 0
 
     def __iter__(self) -> EndlessLoader:
@@ -30,6 +32,7 @@ class EndlessLoader:
             try:
                 return next(self._iterator)
             except StopIteration:
+                self._finished.append(self._iterator)
                 self._iterator = None
         raise StopIteration
 
@@ -39,6 +42,7 @@ class EndlessLoader:
         if close is not None:
             close()
         self._iterator = None
+        self._finished.clear()
 
 
 def enqueued_batches(adapter: Any) -> Iterator[Any] | None:
@@ -69,18 +73,9 @@ def batches_with_threads(adapter: Any, workers: int) -> Iterator[Any]:
 
 def same_batch_again(adapter: Any, backend: str, batch: Any) -> Iterator[Any]:
     """One batch over and over, through Keras's adapter for PyDatasets."""
-    base = sys.modules["keras"].utils.PyDataset
-
-    class Same(base):  # type: ignore[misc]
-        """Costs nothing to read."""
-
-        def __len__(self) -> int:
-            return ENDLESS
-
-        def __getitem__(self, index: int) -> Any:
-            return batch
-
-    second = type(adapter)(Same(), class_weight=adapter.class_weight, shuffle=False)
+    endless = {"__len__": lambda _: ENDLESS, "__getitem__": lambda _, __: batch}
+    same = type("Same", (sys.modules["keras"].utils.PyDataset,), endless)
+    second = type(adapter)(same(), class_weight=adapter.class_weight, shuffle=False)
     makers = {"tensorflow": "get_tf_dataset", "jax": "get_jax_iterator"}
     return iter(getattr(second, makers.get(backend, "get_torch_dataloader"))())
 

@@ -16,7 +16,9 @@ from fitdoctor.recorder.inputs.tf_pipeline import moved, rebuilt, replayed, subs
 PARALLEL = frozenset({"map", "interleave"})
 BATCHING = frozenset({"batch", "padded_batch", "ragged_batch"})
 # Stages that hand on the same elements, so that others may be moved past them.
-_MOVABLE = frozenset({"map", "shuffle", "prefetch", "cache", "repeat", "take", "skip"})
+_MOVABLE = frozenset(
+    {"AssertCardinalityDataset", "cache", "map", "prefetch", "repeat", "shuffle", "skip", "take"}
+)
 
 
 class NotApplicable(NotAvailable):

@@ -16,7 +16,7 @@ from typing import Any
 
 from fitdoctor.recorder.session import Recorder
 
-# Calls on a dataset that give a dataset. `apply` is left out: what it calls is noted itself.
+# Calls on a dataset that give a dataset. `apply` is apart: mostly what it calls is noted itself.
 TRANSFORMATIONS = (
     "batch",
     "bucket_by_sequence_length",
@@ -82,6 +82,7 @@ def watch_transformations(recorder: Recorder, module: ModuleType) -> None:
     base = module.DatasetV2
     for name in TRANSFORMATIONS:
         recorder.patches.replace(base, name, functools.partial(_noted, recorder, base, name))
+    recorder.patches.replace(base, "apply", functools.partial(_noted_apply, recorder, base))
     for name in SOURCES:
         recorder.patches.replace(base, name, functools.partial(_noted_source, recorder, base, name))
 
@@ -95,7 +96,11 @@ def made_of(dataset: Any) -> Made | None:
 def op_of(dataset: Any) -> str:
     """The public name of a stage: `map`, `TFRecordDataset`, ..."""
     made = made_of(dataset)
-    return made.op if made is not None else type(dataset).__name__.strip("_")
+    return made.op if made is not None and made.op != "apply" else _class_name(dataset)
+
+
+def _class_name(dataset: Any) -> str:
+    return type(dataset).__name__.strip("_").removesuffix("V2")
 
 
 def inputs_of(dataset: Any) -> tuple[Any, ...]:
@@ -190,6 +195,29 @@ def _transformation(
         return result
 
     return Made(name, inputs, original, bound, call)
+
+
+def _noted_apply(recorder: Recorder, base: Any, original: Callable[..., Any]) -> Callable[..., Any]:
+    """`apply` counts only where nothing that it called made the dataset (assert_cardinality)."""
+
+    @functools.wraps(original)
+    def apply(self: Any, transformation_func: Callable[..., Any]) -> Any:
+        result = original(self, transformation_func)
+        if not recorder.suspended and isinstance(result, base) and made_of(result) is None:
+            _note(result, _application(original, self, transformation_func))
+        return result
+
+    return apply
+
+
+def _application(original: Callable[..., Any], dataset: Any, function: Callable[..., Any]) -> Made:
+    def call(new_inputs: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        result = original(new_inputs[0], function)
+        if made_of(result) is None:
+            _note(result, _application(original, new_inputs[0], function))
+        return result
+
+    return Made("apply", (dataset,), original, {}, call)
 
 
 def _noted_source(recorder: Recorder, base: Any, name: str, original: Callable[..., Any]) -> Any:
