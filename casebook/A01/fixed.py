@@ -1,0 +1,48 @@
+import os
+import tempfile
+
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+def write_images(folder, number_of_images=320):
+    rng = np.random.default_rng(1)
+    grain = rng.integers(0, 24, size=(256, 256, 3), dtype="uint8")
+    for number in range(number_of_images):
+        areas = rng.integers(0, 230, size=(8, 8, 3), dtype="uint8")
+        areas = areas.repeat(32, axis=0).repeat(32, axis=1)
+        image = areas + np.roll(grain, 3 * number, axis=1)
+        path = os.path.join(folder, f"{number % 4}_{number:04d}.jpg")
+        tf.io.write_file(path, tf.io.encode_jpeg(image))
+
+
+def preprocess_image(image_path):
+    image = tf.io.read_file(image_path)
+    image = tf.image.decode_jpeg(image, channels=3)
+    image = tf.image.resize(image, (224, 224))
+    image = tf.cast(image, tf.float32) / 255.0
+    name = tf.strings.split(image_path, os.sep)[-1]
+    label = tf.strings.to_number(tf.strings.split(name, "_")[0], tf.int64)
+    return image, label
+
+
+folder = tempfile.TemporaryDirectory()
+write_images(folder.name)
+dataset = tf.data.Dataset.list_files(os.path.join(folder.name, "*.jpg"))
+dataset = dataset.map(preprocess_image, num_parallel_calls=tf.data.AUTOTUNE)
+dataset = dataset.batch(32).prefetch(tf.data.AUTOTUNE)
+
+model = tf.keras.Sequential(
+    [
+        tf.keras.Input((224, 224, 3)),
+        tf.keras.layers.Conv2D(8, 7, strides=7, activation="relu"),
+        tf.keras.layers.GlobalAveragePooling2D(),
+        tf.keras.layers.Dense(4, activation="softmax"),
+    ]
+)
+model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")
+
+epochs = max(1, round(10 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
+model.fit(dataset, epochs=epochs, verbose=2)
