@@ -7,7 +7,10 @@ from fitdoctor.rules.in011 import RULE
 from synthetic import MS, fit_workload, loader, slow_pipeline, stage, view, windows
 
 RECORDS = (stage("batch", 0), stage("map", 1), stage("TFRecordDatasetV2", 2, inputs=[]))
-ROWS = [{"n": 2, "per_batch": 32.0, "ns": 20 * MS, "own_ns": 20 * MS, "own_cpu_ns": 5 * MS}]
+ROWS = [
+    {"n": 0, "per_batch": 1.0, "ns": 30 * MS, "own_ns": 0, "own_cpu_ns": 0},
+    {"n": 2, "per_batch": 32.0, "ns": 20 * MS, "own_ns": 20 * MS, "own_cpu_ns": 5 * MS},
+]
 
 
 def hdf5(read: float, block: float, *, loading: float = 60 * MS, frozen: float = 2 * MS):

@@ -15,6 +15,9 @@ from fitdoctor.recording.schema import RecordedWorkload
 WINDOW_NS = 50_000_000  # shorter steps are judged in groups of at least this length
 OTHERS_LIMIT_CORES = 0.10
 MIN_CLEAN_ROWS = 10
+# With so many whole epochs, each counts as one measurement.
+MIN_EPOCHS = 3
+WHOLE_EPOCH = 0.95
 # Compiles in the first rows of the first call are the one-off every training pays.
 ONE_OFF_ROWS = 3
 
@@ -88,12 +91,26 @@ def _windows(rows: Sequence[Row]) -> list[float]:
 def _core(rows: Sequence[Row]) -> Interval | None:
     """The mean, since rare long steps cost time too; its spread from stretches of the run."""
     stretches: list[tuple[float, float]] = []
-    size = max(1, len(rows) // 20)
-    for i in range(0, len(rows), size):
-        part = rows[i : i + size]
+    for part in _stretches(rows):
         steps = sum(row.executions for row in part)
         stretches.append((sum(row.period or 0 for row in part) / steps, steps))
     return from_means([mean for mean, _ in stretches], [weight for _, weight in stretches])
+
+
+def _stretches(rows: Sequence[Row]) -> list[Sequence[Row]]:
+    """Parts of the run that repeat each other: whole epochs where there are several.
+
+    Every epoch begins with a wait, so that shorter parts would differ for a known reason.
+    """
+    epochs: dict[tuple[int, int], list[Row]] = {}
+    for row in rows:
+        epochs.setdefault((row.call, row.epoch), []).append(row)
+    longest = max((len(part) for part in epochs.values()), default=0)
+    whole: list[Sequence[Row]] = [p for p in epochs.values() if len(p) >= WHOLE_EPOCH * longest]
+    if len(whole) >= MIN_EPOCHS:
+        return whole
+    size = max(1, len(rows) // 20)
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
 def _recurring(rows: Sequence[Row]) -> list[Row]:

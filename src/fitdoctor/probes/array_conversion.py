@@ -7,14 +7,17 @@ import time
 from typing import Any
 
 from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.memory import available_bytes
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs.keras_arrays import converted
 
-# Conversion is linear in the bytes, so a part of the arrays tells of the whole.
-PART_BYTES = 48 * 2**20
+# Fresh pages make large arrays dearer by the byte than small ones, so the whole is converted
+# where this share of the free memory holds it; else a part of it tells of the whole.
+MEMORY_SHARE = 0.1
+PART_BYTES = 256 * 2**20
 SMALLEST_BYTES = 16 * 2**20
-REPEATS = 3
+REPEATS = 2
 
 
 def array_conversion(backend: str, x: Any, y: Any) -> Data:
@@ -24,7 +27,8 @@ def array_conversion(backend: str, x: Any, y: Any) -> Data:
     if total < SMALLEST_BYTES:
         raise NotAvailable("the arrays are too small to matter")
     floatx = sys.modules["keras"].config.floatx()
-    rows = max(1, int(min(1.0, PART_BYTES / total) * len(arrays[0])))
+    largest = max(PART_BYTES, MEMORY_SHARE * (available_bytes() or 0))
+    rows = max(1, int(min(1.0, largest / total) * len(arrays[0])))
     part = [leaf[:rows] for leaf in arrays]
     scale = total / max(1, sum(int(leaf.nbytes) for leaf in part))
     cast = [leaf.astype(floatx) if _needs_cast(leaf, floatx) else leaf for leaf in part]

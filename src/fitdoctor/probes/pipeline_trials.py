@@ -6,13 +6,13 @@ never assumed.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.probes.dataset_timing import Iterators, time_dataset
 from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.memory import available_bytes
 from fitdoctor.probes.pipeline import PASS_ON, Ablation
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs import keras_arrays, tf_edits
@@ -261,18 +261,3 @@ def _pass_ns(dataset: Any, iterators: Iterators) -> Data:
         "batches": count,
         "whole": ended,
     }
-
-
-def available_bytes() -> int | None:
-    """Memory that can still be had, as the kernel says."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return None
