@@ -62,3 +62,5 @@ def _keep(folder: Path, target: Path, finished: Finished) -> None:
     (target / "stderr.txt").write_text(finished.stderr, encoding="utf-8")
     if (folder / "out.json").is_file():
         shutil.copy(folder / "out.json", target / "out.json")
+    for recording in (folder / ".fitdoctor").glob("*.rec"):
+        shutil.copy(recording, target / "recording.rec")

@@ -25,7 +25,7 @@ class Augmented(keras.utils.PyDataset):
         batch = self.images[rows].copy()
         mirrored = rng.random(len(batch)) < 0.5
         batch[mirrored] = batch[mirrored, :, ::-1]
-        batch += rng.normal(0, 0.02, size=batch.shape).astype("float32")
+        batch += rng.uniform(-0.03, 0.03, size=(len(batch), 1, 1, 1)).astype("float32")
         return batch, self.labels[rows]
 
 

@@ -15,6 +15,7 @@ def in_turns(
     load_cores: float = 0.05,
     step_cores: float = 1.8,
     kind: str = "generator",
+    waited: float | None = None,
 ):
     probes = {
         "frozen_batch": windows(step, own_cores=step_cores),
@@ -22,13 +23,21 @@ def in_turns(
         "input": {"kind": kind, "file": "/user/data.py", "line": 3},
     }
     workload = fit_workload(
-        period=round(period), step=round(step), wait=round(period - step), probes=probes
+        period=round(period),
+        step=round(period - waited if waited else step),
+        wait=round(waited or period - step),
+        probes=probes,
     )
     return view(workload, backend="torch")
 
 
 def test_silent_when_they_overlap_already() -> None:
     assert RULE.detect(in_turns(36 * MS, 30 * MS, 35 * MS)) is None
+
+
+def test_silent_when_they_run_side_by_side_and_share_the_cores() -> None:
+    seen = in_turns(65 * MS, 30 * MS, 35 * MS, waited=10 * MS)
+    assert RULE.detect(seen) is None
 
 
 def test_silent_for_arrays_which_are_only_sliced() -> None:

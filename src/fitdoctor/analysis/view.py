@@ -138,7 +138,7 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         recorded=workload,
         costs=costs,
         frozen=_frozen(workload, costs),
-        loader=_loader(workload),
+        loader=_loader(workload, costs.core),
         input=workload.result("input") or {},
         backend=str(recording.keras.get("backend", workload.detail.get("backend", "unknown"))),
         cpus=int(recording.machine.get("affinity") or recording.machine.get("cpus") or 1),
@@ -168,12 +168,26 @@ def _frozen(workload: RecordedWorkload, costs: Costs) -> Interval | None:
     return None
 
 
-def _loader(workload: RecordedWorkload) -> Loader | None:
+def _loading(windows: list[float], core: Interval) -> Interval | None:
+    """Time per batch: the mean, since training waits for rare long batches, too.
+
+    But never longer than training itself took for a step, unless batches typically are:
+    then something else held the probe up.
+    """
+    mean, typical = from_means(windows, [1.0] * len(windows)), from_windows(windows)
+    if mean is None or typical is None or mean.value <= core.value:
+        return mean
+    if typical.value >= core.value:
+        return typical
+    value = max(typical.value, core.value)
+    return Interval(value, min(typical.low, value), max(core.high, value))
+
+
+def _loader(workload: RecordedWorkload, core: Interval) -> Loader | None:
     data = workload.result("loader_alone")
     if data is None:
         return _source(workload)
-    # The mean: training waits for rare long batches, too.
-    ns = from_means(data["ns"], [1.0] * len(data["ns"]))
+    ns = _loading(data["ns"], core)
     if ns is None:
         return None
     stacks = data.get("stacks") or {}

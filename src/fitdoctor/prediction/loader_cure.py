@@ -12,6 +12,8 @@ EXPLAINED_SHARE = 0.5
 # Below 10 %, a loader beside the step and a noisy neighbour look the same on few cores.
 WORTH_GAIN = 1.10
 LOWEST_GAIN = 1.03
+# Of a step's time beyond a frozen one and its loading, this part is Keras's own loop.
+STAYS = 0.4
 # Loader and step take turns: less than this part of the shorter one is hidden.
 LITTLE_OVERLAP = 0.4
 # A loader of up to this many steps is hidden, or nearly so, when it runs beside the step.
@@ -55,11 +57,25 @@ def saved_by(
     step = view.ceiling_step
     now = view.core
     model = StepModel.fitted(now.value, step.value, loader.value)
-    then = (StepModel(1.0) if overlapped else model).core(step, loader_after)
+    left = step_left(view)
+    then = (StepModel(1.0) if overlapped else model).core(left, loader_after)
     if cores:
-        shared = loader_after.scaled(cores) + step.scaled(min(view.frozen_cores, view.cpus))
+        shared = loader_after.scaled(cores) + left.scaled(min(view.frozen_cores, view.cpus))
         then = Interval.maximum(then, shared.scaled(1.0 / view.cpus))
     return now.minus(then)
+
+
+def step_left(view: View) -> Interval:
+    """The step beside a fast loader: a frozen one at best, at worst all that loading leaves.
+
+    What a step takes beyond a frozen one is partly Keras's own loop, which stays, and partly
+    the loader's threads in its way, which do not.
+    """
+    ceiling = view.ceiling_step
+    if view.frozen is None or view.frozen.value >= ceiling.value:
+        return ceiling
+    likely = view.frozen.value + STAYS * (ceiling.value - view.frozen.value)
+    return Interval(likely, min(view.frozen.low, likely), max(ceiling.high, likely))
 
 
 def saved_by_trial(view: View, trial: Trial, *, overlapped: bool = False) -> Interval:

@@ -136,7 +136,9 @@ class Examiner:
 
     def on_exit(self) -> None:
         """The script has ended; loops that ended too soon are examined as far as they can be."""
-        if self._is_over or not self._probes:
+        # A script that failed or was interrupted wants to end, not to be examined.
+        failed = getattr(sys, "last_type", None) is not None
+        if self._is_over or failed or not self._probes:
             return
         for loop in self._loops:
             workload = loop.workload

@@ -23,6 +23,8 @@ MOST_READS = 64
 IDLE_CORES = 0.6  # fewer busy cores than this: the pipeline waits rather than works
 # A stage must take this share of a batch for its cure to be worth a trial.
 NOTABLE_SHARE = 0.08
+# And preprocessing this share, for its result to be worth keeping rather than its data.
+PREPROCESSING_SHARE = 0.25
 # Longer work per element than this is not overhead: batching it first gains nothing.
 SHORT_ELEMENT_NS = 300_000
 FILL_S = 1.5  # a cache is filled for no longer than this in a trial
@@ -135,7 +137,7 @@ class PipelineTrials:
             # Single elements are kept, so that they can still be shuffled behind the cache.
             if stage.op not in ("prefetch", "with_options", *tf_edits.BATCHING):
                 found = stage
-        if found is None or work < NOTABLE_SHARE * self._batch_ns():
+        if found is None or work < PREPROCESSING_SHARE * self._batch_ns():
             return None
         works = any(s.op not in HANDS_ON and s.inputs for s in self._above(found))
         return found if works else None
@@ -199,6 +201,7 @@ class PipelineTrials:
             stage=stage.number,
             elements=known if known > 0 else None,
             per_batch=per_batch,
+            first_ns=0,  # of a full cache; here the first batch was still being made
             element_bytes=size,
             available_bytes=available_bytes(),
             keeps_order=not any(s.reorders for s in self._above(stage)),

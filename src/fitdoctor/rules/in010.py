@@ -10,6 +10,7 @@ by themselves.
 
 ## Evidence
 - a real step takes about as long as a step on a frozen batch plus a batch of the loader alone;
+- the training was seen to wait for at least three quarters of each batch's loading;
 - the loader alone takes less than 1.5 steps, so that side by side it would be hidden or nearly so;
 - while loading, cores are idle that a step beside it could use.
 
@@ -48,6 +49,8 @@ PAGE = __doc__ or ""
 
 # Data that Keras may read in the training thread; arrays are sliced, tf.data has threads.
 PYTHON_KINDS = frozenset({"generator", "PyDataset", "DataLoader"})
+# The training waits for at least this part of every batch.
+WAITED_SHARE = 0.75
 # Loader and step together may use this share of the cores.
 CORES_SHARE = 0.95
 
@@ -67,6 +70,9 @@ class NoOverlap:
         if loader is None or view.input.get("kind") not in PYTHON_KINDS:
             return None
         if not input_is_slow(view) or not is_taken_in_turns(view):
+            return None
+        # Side by side, loader and step slow each other down; in turns, the step waits it out.
+        if view.costs.parts.get("input_wait", 0.0) < WAITED_SHARE * loader.ns.value:
             return None
         cores = loader.cores + loader.children_cores
         step = view.ceiling_step
