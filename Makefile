@@ -31,6 +31,8 @@ casebook: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.input
+	$(BIN)/python -m benchmarks.articles
 
 format: $(READY)
 	$(BIN)/ruff format src tests casebook benchmarks examples

@@ -43,7 +43,7 @@ def test_fires_when_one_thread_here_is_faster() -> None:
     found = RULE.detect(shipped(6 * MS))
     assert found is not None
     assert found.gain.value == pytest.approx(10.0, rel=0.1)
-    assert "57 MB" in found.message
+    assert "57.0 MB" in found.message
     assert found.cure.safety == "safe"
     assert "use_multiprocessing=False" in found.cure.summary
 

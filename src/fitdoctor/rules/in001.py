@@ -55,7 +55,7 @@ from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
 from fitdoctor.prediction.planner import Machine, Step, workers_for
 from fitdoctor.rules.in011 import is_scattered_hdf5
-from fitdoctor.units import duration
+from fitdoctor.units import duration, size
 
 PAGE = __doc__ or ""
 
@@ -204,16 +204,16 @@ def _about_processes(view: View) -> str:
         Machine(view.cpus),
         payload_ns=shipping,
     )
-    size = f"{here['payload_bytes'] / 1e6:.1f} MB"
+    payload = size(here["payload_bytes"])
     if how != "processes" or count < 2:
-        return f"processes would not help (a batch of {size} has to be shipped)"
+        return f"processes would not help (a batch of {payload} has to be shipped)"
     after = max(batch / count, shipping, view.ceiling_step.value)
     batches = here.get("length", 0) * (view.passes or 1)
     if (batch - after) * batches < START_PROCESSES_NS:
         return "this run is too short for worker processes to pay"
     return (
         f"if that cannot be done, workers={count}, use_multiprocessing=True: a batch every "
-        f"{duration(after)} (batches of {size})"
+        f"{duration(after)} (batches of {payload})"
     )
 
 

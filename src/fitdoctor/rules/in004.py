@@ -49,7 +49,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by_trial
-from fitdoctor.units import duration
+from fitdoctor.units import duration, size
 
 PAGE = __doc__ or ""
 
@@ -78,8 +78,8 @@ class RecomputedPreprocessing:
         stage = view.stage(int(trial.data["stage"]))
         if stage is None or not _is_read_again(view, trial) or _is_overhead(view, trial):
             return None
-        size, free = cached_bytes(view, trial), trial.data.get("available_bytes")
-        if size is not None and free is not None and size > MEMORY_SHARE * free:
+        kept, free = cached_bytes(view, trial), trial.data.get("available_bytes")
+        if kept is not None and free is not None and kept > MEMORY_SHARE * free:
             return None
         saved = saved_by_trial(view, trial)
         keeps_order = bool(trial.data.get("keeps_order", True))
@@ -92,7 +92,7 @@ class RecomputedPreprocessing:
             message=(
                 f"loading one batch takes {duration(view.loader.ns.value)} in every epoch, "
                 f"{duration(trial.ns.value)} with the output of {stage.op} kept; "
-                f"keeping it takes {_size(size)}"
+                f"keeping it takes {'an unknown amount' if kept is None else size(kept)}"
             ),
             gain=gain(view.costs.total, saved),
             cure=Cure("safe" if is_safe else "unsafe", _advice(stage.op, keeps_order)),
@@ -100,7 +100,7 @@ class RecomputedPreprocessing:
                 "loader_ns": round(view.loader.ns.value),
                 "cached_loader_ns": round(trial.ns.value),
                 "frozen_step_ns": round(view.ceiling_step.value),
-                "cache_bytes": size,
+                "cache_bytes": kept,
                 "available_bytes": free,
                 "from_epoch": 2,
                 "runs_python": bool(trial.data.get("python")),
@@ -131,16 +131,10 @@ def _is_overhead(view: View, cache: Trial) -> bool:
 
 def cached_bytes(view: View, trial: Trial) -> int | None:
     """Bytes of the whole cached output; None where an element's size or count is unknown."""
-    size, count = trial.data.get("element_bytes"), trial.data.get("elements")
+    each, count = trial.data.get("element_bytes"), trial.data.get("elements")
     if count is None and view.steps_per_epoch is not None:
         count = view.steps_per_epoch * trial.data["per_batch"]
-    return None if size is None or count is None else round(size * count)
-
-
-def _size(size: int | None) -> str:
-    if size is None:
-        return "an unknown amount of memory"
-    return f"{size / 1e6:.0f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB"
+    return None if each is None or count is None else round(each * count)
 
 
 def _advice(op: str, keeps_order: bool) -> str:

@@ -41,7 +41,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
-from fitdoctor.units import duration
+from fitdoctor.units import duration, size
 
 PAGE = __doc__ or ""
 
@@ -74,7 +74,7 @@ class ShippingBatches:
             name=self.name,
             where=where,
             message=(
-                f"a batch of {here['payload_bytes'] / 1e6:.0f} MB takes "
+                f"a batch of {size(here['payload_bytes'])} takes "
                 f"{duration(loader.ns.value)} from {facts.get('workers', 'the')} worker processes, "
                 f"{duration(made.value)} when made in this process"
             ),

@@ -44,7 +44,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
-from fitdoctor.units import duration
+from fitdoctor.units import duration, size
 
 PAGE = __doc__ or ""
 
@@ -83,7 +83,7 @@ class ArrayConversion:
             message=(
                 f"each call takes {duration(start_up)} before its first step, "
                 f"{duration(min(start_up, measured['as_is_ns']))} of it to "
-                f"{'cast and copy' if casts else 'copy'} {measured['bytes'] / 1e6:.0f} MB of "
+                f"{'cast and copy' if casts else 'copy'} {size(measured['bytes'])} of "
                 f"{'/'.join(measured['dtypes'])} arrays"
             ),
             gain=gain(view.costs.total, saved),
