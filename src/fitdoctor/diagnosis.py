@@ -105,7 +105,7 @@ def _diagnosed(recording: Recording, workload: RecordedWorkload) -> DiagnosedWor
         sentence=sentence,
         findings=findings,
         health=tuple(_health(workload_health(view)) + _why_not_judged(view, verdict)),
-        joint_gain=joint_gain(costs.total, [f.saves for f in findings], costs.parts),
+        joint_gain=joint_gain(costs.total, [f.saves for f in findings], _curable_parts(view)),
         total_ns=_total_ns(workload),
         not_measured=tuple(not_measured(workload)),
         input=input_line(view),
@@ -186,6 +186,13 @@ def _breakdown(view: View) -> tuple[Part, ...]:
     rows = [Part(name, value, value / total) for name, value in parts.items() if value > 0]
     rows.sort(key=lambda part: (part.part == "unknown", -part.ns_per_step))
     return tuple(rows)
+
+
+def _curable_parts(view: View) -> dict[str, float]:
+    """What each part has to give; what the loader holds up goes with the wait for it."""
+    parts = _as_the_device_sees_it(view)
+    held_up = parts.pop("loader_contention", 0.0)
+    return {**parts, "input_wait": parts.get("input_wait", 0.0) + held_up}
 
 
 def _as_the_device_sees_it(view: View) -> dict[str, float]:

@@ -118,10 +118,8 @@ class PerElementPipeline:
         if stage.per_batch < SMALL_BATCH or alone["ns"] > OWN_SHARE * element_ns:
             return None
         crossing = element_ns - alone["ns"]
-        rest = max(0.0, (view.stages[0].ns or stage.ns) - stage.ns)
-        after = CROSSINGS_PER_BATCH.scaled(crossing) + Interval.exact(
-            alone["ns"] * stage.per_batch + rest
-        )
+        # Collecting single elements into a batch goes away with them.
+        after = CROSSINGS_PER_BATCH.scaled(crossing) + Interval.exact(alone["ns"] * stage.per_batch)
         return self._finding(
             view,
             stage,
