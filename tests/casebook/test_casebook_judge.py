@@ -197,3 +197,13 @@ def test_a_finding_without_a_claim_does_not_dominate(finding):
 )
 def test_tolerance(predicted, actual, close):
     assert is_close(predicted, actual) is close
+
+
+def test_two_causes_are_named_in_any_order_but_both(make_case, finding):
+    case = make_case(joint="true", allow='["CB001"]')
+    expected, other = finding(), finding(rule="CB001", ratio=9.0)
+    both = report([other, expected])
+    both.report["workloads"][0]["joint_gain"] = {"ratio": 5.0, "low": 4.0, "high": 6.0}
+    assert judge(case, both, real(5.0)).is_right
+    one = judge(case, report([expected]), None)
+    assert one.reasons == ("CB001 was not found",)
