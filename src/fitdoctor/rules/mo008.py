@@ -76,7 +76,9 @@ class DominantLayer:
         share = float(top["ns"]) / whole
         if share < DOMINANT_SHARE:
             return None
-        saved = HALVED.scaled(share * min(view.frozen.value, view.core.value))
+        # The whole, not the time from step to step: on JAX that is only the enqueuing.
+        step = min(view.frozen.value, view.costs.total.value)
+        saved = HALVED.scaled(share * step)
         recorded = view.recorded
         return Finding(
             rule=self.code,
@@ -84,7 +86,7 @@ class DominantLayer:
             where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
             message=(
                 f"the layer {top['name']} ({top['type']}) is {percent(share)} of the forward "
-                f"pass; the step of {duration(view.core.value)} is its arithmetic"
+                f"pass; the step of {duration(step)} is its arithmetic"
             ),
             gain=gain(view.costs.total, saved),
             cure=Cure(
