@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 from keras import layers
 
-IMAGES = 240
+IMAGES = 160
 SIDE = 512
 
 
@@ -42,9 +42,11 @@ def make_model():
 def main():
     keras.utils.set_random_seed(9)
     rng = np.random.default_rng(9)
-    files, labels = photographs(rng), rng.integers(0, 4, size=IMAGES)
+    files, labels = np.array(photographs(rng), dtype=object), rng.integers(0, 4, size=IMAGES)
+    # Drawn with replacement, as in bagging.
+    drawn = rng.integers(0, IMAGES, size=720)
     dataset = (
-        tf.data.Dataset.from_tensor_slices((files, labels))
+        tf.data.Dataset.from_tensor_slices((files[drawn], labels[drawn]))
         .map(decode, num_parallel_calls=tf.data.AUTOTUNE)
         .cache()
         .batch(16)

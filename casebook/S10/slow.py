@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 SCALE = float(os.environ.get("CASEBOOK_SCALE", "1"))
-REVIEWS = 5000
+REVIEWS = 8000
 WORDS = 300
 LENGTH = 200
 BUCKETS = 4000

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 CUSTOMERS = 200_000
-BATCH = 256
+BATCH = 512
 
 
 def load_customers():
@@ -18,8 +18,7 @@ def load_customers():
 
 def build_model():
     inputs = keras.Input((8,))
-    hidden = keras.layers.Dense(64, activation="relu")(inputs)
-    hidden = keras.layers.Dense(64, activation="relu")(hidden)
+    hidden = keras.layers.Dense(32, activation="relu")(inputs)
     model = keras.Model(inputs, keras.layers.Dense(1, activation="sigmoid")(hidden))
     model.compile(optimizer=keras.optimizers.Adam(1e-3), loss="binary_crossentropy")
     return model

@@ -16,8 +16,7 @@ genes, dose = genes.astype("float32"), dose.astype("float32")
 model = keras.Sequential(
     [
         keras.Input((COLUMNS,)),
-        keras.layers.Dense(64, activation="relu"),
-        keras.layers.Dense(64, activation="relu"),
+        keras.layers.Dense(16, activation="relu"),
         keras.layers.Dense(1),
     ]
 )

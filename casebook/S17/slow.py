@@ -15,8 +15,7 @@ dose = genes[:, :1] + rng.normal(0, 0.1, size=(ROWS, 1))
 model = keras.Sequential(
     [
         keras.Input((COLUMNS,)),
-        keras.layers.Dense(64, activation="relu"),
-        keras.layers.Dense(64, activation="relu"),
+        keras.layers.Dense(16, activation="relu"),
         keras.layers.Dense(1),
     ]
 )
