@@ -15,7 +15,7 @@ from typing import Any
 from fitdoctor.probes.windows import Windows, measure
 
 SECONDS = 0.5
-CALIBRATION_S = 0.1
+CALIBRATION_S = 0.25
 # From here on the cost of one pull from Python does not matter.
 LONG_ELEMENT_S = 0.001
 PULL_S = 0.02  # one pull of a window takes about this long

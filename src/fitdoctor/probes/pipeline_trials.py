@@ -24,7 +24,7 @@ IDLE_CORES = 0.6  # fewer busy cores than this: the pipeline waits rather than w
 # A stage must take this share of a batch for its cure to be worth a trial.
 NOTABLE_SHARE = 0.08
 # And preprocessing this share, for its result to be worth keeping rather than its data.
-PREPROCESSING_SHARE = 0.25
+PREPROCESSING_SHARE = 0.12
 # Longer work per element than this is not overhead: batching it first gains nothing.
 SHORT_ELEMENT_NS = 300_000
 FILL_S = 1.5  # a cache is filled for no longer than this in a trial
@@ -131,8 +131,8 @@ class PipelineTrials:
         for stage in reversed(chain):
             if stage.random or stage.op in ("shuffle", "repeat", "cache", "from_generator"):
                 break
-            # Reading is not preprocessing, and Python is another cause.
-            if not stage.python and stage.inputs and stage.op != "prefetch":
+            # Reading and batching are not preprocessing, and Python is another cause.
+            if not stage.python and stage.inputs and stage.op not in HANDS_ON:
                 work += self._own_ns(stage)
             # Single elements are kept, so that they can still be shuffled behind the cache.
             if stage.op not in ("prefetch", "with_options", *tf_edits.BATCHING):

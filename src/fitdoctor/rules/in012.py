@@ -60,7 +60,7 @@ class SequentialMap:
         if trial is None or view.loader is None or not input_is_slow(view):
             return None
         stage = view.stage(int(trial.data["stage"]))
-        if stage is None or trial.left.high >= 1.0:
+        if stage is None or trial.left.value >= 1.0:
             return None
         saved = saved_by_trial(view, trial)
         return Finding(
