@@ -46,7 +46,7 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     hooks.install()
     # A forked worker is a copy of this process: it must not record, and must not probe.
     os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())
-    atexit.register(_finish, recorder, hooks)
+    atexit.register(_finish, recorder, hooks, os.getpid())
     return recorder
 
 
@@ -118,8 +118,11 @@ def _on_error(recorder: Recorder, module: str, error: BaseException) -> None:
     recorder.note("warning", f"{module} could not be watched: {type(error).__name__}: {error}")
 
 
-def _finish(recorder: Recorder, hooks: ImportHooks) -> None:
+def _finish(recorder: Recorder, hooks: ImportHooks, process: int) -> None:
+    if os.getpid() != process:
+        return  # the end of a forked worker is not the script's
     recorder.flush()
     hooks.uninstall()
     recorder.patches.undo()
-    recorder.writer.write({"k": "end", "t": recorder.clock()})
+    failed = getattr(sys, "last_type", None) is not None
+    recorder.writer.write({"k": "end", "t": recorder.clock(), "failed": failed})

@@ -32,7 +32,7 @@ class Data(keras.utils.PyDataset):
         {body}
         return np.ones((8, 3), "float32"), np.ones((8, 1), "float32")
 
-model.fit(Data(), verbose=0)
+model.fit(Data(), shuffle=False, verbose=0)
 """
 
 
@@ -69,12 +69,12 @@ def test_a_loader_that_refuses_to_be_read_again(tmp_path: Path) -> None:
     assert any("forward only" in reason for reason in workload["not_measured"])
 
 
-def test_ragged_and_empty_batches(tmp_path: Path) -> None:
+def test_ragged_batches(tmp_path: Path) -> None:
     text = """
 def batches():
     rng = np.random.default_rng(0)
     while True:
-        rows = int(rng.integers(0, 9))
+        rows = int(rng.integers(1, 9))
         time.sleep(0.005)
         yield np.ones((rows, 3), "float32"), np.ones((rows, 1), "float32")
 

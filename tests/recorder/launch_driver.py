@@ -13,6 +13,7 @@ module = sys.argv[1] == "-m"
 target, *args = sys.argv[2:] if module else sys.argv[1:]
 # Set by the tests that are about an examined script; taken out before the script sees it.
 settings = json.loads(os.environ.pop("LAUNCH_DRIVER", "{}"))
+launching.HANG_GRACE_S = settings.get("hang_grace_s", launching.HANG_GRACE_S)
 launching.KILL_GRACE_S = settings.get("kill_grace_s", launching.KILL_GRACE_S)
 
 recording = create_recording(target)

@@ -398,3 +398,24 @@ def test_an_examined_script_that_stays_is_ended(tmp_path: Path, ignore: str) -> 
     assert process.returncode == 0
     (recording,) = tmp_path.glob(".fitdoctor/*.rec")
     assert json.loads(recording.read_bytes().splitlines()[-1])["overstayed"] is True
+
+
+HANGS = """
+import sys, time
+import fitdoctor.child  # the recorder runs; it ends with the interpreter
+
+class Hang:
+    def __del__(self):
+        time.sleep(600)
+
+kept = Hang()
+{end}
+"""
+
+
+@pytest.mark.parametrize(("end", "code"), [("pass", 0), ("raise ValueError('boom')", 1)])
+def test_a_process_that_hangs_after_its_end_is_ended(tmp_path: Path, end: str, code: int) -> None:
+    write(tmp_path, HANGS.format(end=end))
+    process = start(tmp_path, hang_grace_s=0.5, kill_grace_s=0.2)
+    process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == code

@@ -162,7 +162,7 @@ def _run(
 
 def _record(command: list[str], recording: Path, options: dict[str, Any], talk: Talk) -> Outcome:
     from fitdoctor.cli.progress import Progress
-    from fitdoctor.recorder.launch import OVERSTAY_GRACE_S, launch
+    from fitdoctor.recorder.launch import HANG_GRACE_S, OVERSTAY_GRACE_S, launch
     from fitdoctor.recorder.sampler import Sampler
 
     progress = Progress(recording)
@@ -179,6 +179,11 @@ def _record(command: list[str], recording: Path, options: dict[str, Any], talk: 
         sampler.stop()
     progress.stop()
     _finish_recording(recording, outcome)
+    if outcome.hung:
+        talk.say(
+            f"the script had ended, but its process hung for {HANG_GRACE_S:.0f} s and was "
+            "terminated"
+        )
     if outcome.overstayed:
         talk.say(
             f"the script went on {OVERSTAY_GRACE_S:.0f} s after it was examined and asked "

@@ -26,6 +26,8 @@ from fitdoctor.recorder.files import Tail
 INJECT_FOLDER = Path(__file__).resolve().parent / "inject"
 # After the examination the script is asked to end; a save in a `finally` is given this long.
 OVERSTAY_GRACE_S = 20.0
+# And a process may take this long to go after its script has ended.
+HANG_GRACE_S = 20.0
 # Between asking to end and ending by force.
 KILL_GRACE_S = 5.0
 _WATCH_PERIOD_S = 0.5
@@ -44,6 +46,7 @@ class Outcome:
     code: int | None
     signal: int | None
     overstayed: bool = False  # examined, did not end when asked to, ended by us
+    hung: bool = False  # came to its end, but its process did not; ended by us
 
 
 def command_line(target: str, args: Sequence[str], *, module: bool) -> list[str]:
@@ -92,13 +95,16 @@ def launch(
             command, env=child_environment(recording, options), close_fds=False
         )
         relay.attach(process)
-        watch = _OverstayWatch(process, recording, grace_s)
-        if not options.get("continue"):
-            watch.start()
+        # With --continue an examined script goes on; only its end counts.
+        ends = ("end",) if options.get("continue") else ("end", "examined")
+        watch = _OverstayWatch(process, recording, grace_s, ends)
+        watch.start()
         if on_start is not None:
             on_start(process.pid)
         returncode = process.wait()
         watch.stop()
+    if watch.ended_the_script and watch.end_code is not None:
+        return Outcome(code=watch.end_code, signal=None, hung=True)
     if returncode < 0:
         return Outcome(code=None, signal=-returncode, overstayed=watch.ended_the_script)
     return Outcome(code=returncode, signal=None, overstayed=watch.ended_the_script)
@@ -154,46 +160,60 @@ def _in_foreground_of_terminal() -> bool:
 class _OverstayWatch(threading.Thread):
     """Ends a script that goes on long after it was examined and asked to end.
 
-    A bare `except:` around fit, or training in a thread, can swallow the SystemExit.
+    A bare `except:` around fit, or training in a thread, can swallow the SystemExit. And
+    TensorFlow can hang when the interpreter ends while a Python function of tf.data runs.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], recording: Path, grace_s: float) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        recording: Path,
+        grace_s: float,
+        ends: tuple[str, ...],
+    ) -> None:
         super().__init__(name="fitdoctor-overstay", daemon=True)
         self.ended_the_script = False
+        self.end_code: int | None = None  # of a script that came to its end
         self._process = process
         self._tail = Tail(recording)
         self._grace_s = grace_s
+        self._ends = ends
         self._stopped = threading.Event()
 
     def stop(self) -> None:
         self._stopped.set()
 
     def run(self) -> None:
-        while not self._sees_examined():
+        while not self._sees_an_end():
             if self._stopped.wait(_WATCH_PERIOD_S):
                 return
-        if self._stopped.wait(self._grace_s):
+        grace_s = self._grace_s if self.end_code is None else HANG_GRACE_S
+        if self._stopped.wait(grace_s):
             return
         self.ended_the_script = True
         self._process.terminate()
         if not self._stopped.wait(KILL_GRACE_S):
             self._process.kill()
 
-    def _sees_examined(self) -> bool:
+    def _sees_an_end(self) -> bool:
         try:
             lines = self._tail.lines()
         except OSError:  # the script deleted its recording: nothing will be seen any more
             return False
         # The cheap test first: a recording has thousands of lines of other kinds.
-        return any(b'"examined"' in line and _kind(line) == "examined" for line in lines)
+        ends = [_record(line) for line in lines if b'"examined"' in line or b'"end"' in line]
+        for record in ends:
+            if record.get("k") == "end":
+                self.end_code = 1 if record.get("failed") else 0
+        return any(record.get("k") in self._ends for record in ends)
 
 
-def _kind(line: bytes) -> str | None:
+def _record(line: bytes) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except ValueError:
-        return None
-    return record.get("k") if isinstance(record, dict) else None
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def end_like(outcome: Outcome) -> NoReturn:
