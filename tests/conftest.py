@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
 # Test helpers (synthetic recordings, scripts) are plain modules of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+def pytest_configure() -> None:
+    """A suite started in the background (nohup, `&`) inherits ignored signals, and so would
+    every script that it starts; the tests of signals need them as a terminal has them."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
