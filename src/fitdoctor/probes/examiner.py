@@ -71,6 +71,7 @@ class Examiner:
         self._go_on = go_on
         recorder.ends_script = not go_on
         self._probes = probes
+        self.examines = probes
         self._traces = traces
         self._hdf5 = hdf5
         self._backend_object: Backend | None = None
