@@ -5,21 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from fitdoctor.findings.edits import Edit, edit_to_json
+from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 
+__all__ = ["Cure", "Finding", "Safety", "Where"]
+
 Safety = Literal["safe", "unsafe", "advice"]
-
-
-@dataclass(frozen=True)
-class Where:
-    """A place in the user's source."""
-
-    file: str
-    line: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The form of a place in the JSON report."""
-        return {"file": self.file, "line": self.line}
 
 
 @dataclass(frozen=True)
@@ -33,6 +25,13 @@ class Cure:
 
     safety: Safety
     summary: str
+    # All of them together are the cure; none where the source cannot be changed by rule.
+    edits: tuple[Edit, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The form of a cure in the JSON report."""
+        edits = [edit_to_json(edit) for edit in self.edits]
+        return {"safety": self.safety, "summary": self.summary, "edits": edits}
 
 
 @dataclass(frozen=True)
@@ -59,5 +58,5 @@ class Finding:
             "message": self.message,
             "evidence": self.evidence,
             "gain": self.gain.to_json(),
-            "cure": {"safety": self.cure.safety, "summary": self.cure.summary},
+            "cure": self.cure.to_json(),
         }
