@@ -14,7 +14,7 @@ from fitdoctor.findings.place import Where
 
 @dataclass(frozen=True)
 class SetKeyword:
-    """`compile(loss)` becomes `compile(loss, steps_per_execution=10)`; a given value is replaced."""
+    """`compile(loss)` becomes `compile(loss, jit_compile=False)`, replacing a given value."""
 
     where: Where
     call: str  # the called name's last part: `compile`, `map`, `DataLoader`, a class of the user's
