@@ -37,6 +37,15 @@ ALL_BUSY = 0.85
 WHY_LOADING_IS_SLOW = frozenset(
     {"IN001", "IN002", "IN003", "IN005", "IN008", "IN010", "IN011", "IN012", "IN013"}
 )
+# A finding that says no more where one of the others is there.
+EXPLAINED_BY: dict[str, frozenset[str]] = {
+    # A layer that is slow, emulated or fed with padding dominates for that reason.
+    "MO008": frozenset({"MO002", "MO003", "MO004", "MO005", "MO007", "CO003", "CO004"}),
+    # Steps started together print together.
+    "CB005": frozenset({"HO002", "HO004"}),
+    # Recompiling makes some steps slower than others.
+    "EN004": frozenset({"CO001", "CO002"}),
+}
 # A step this much longer than on a frozen batch, where input is slow, is held up by loading.
 CONTENTION_SHARE = 0.3
 # Host steps this much shorter than a frozen one: the host enqueues, the device still works.
@@ -105,7 +114,7 @@ def _diagnosed(recording: Recording, workload: RecordedWorkload) -> DiagnosedWor
         sentence=sentence,
         findings=findings,
         health=tuple(_health(workload_health(view)) + _why_not_judged(view, verdict)),
-        joint_gain=joint_gain(costs.total, [f.saves for f in findings], _curable_parts(view)),
+        joint_gain=_joint(view, findings),
         total_ns=_total_ns(workload),
         not_measured=tuple(not_measured(workload)),
         input=input_line(view),
@@ -171,13 +180,27 @@ def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     several steps at once would only call it less often, which is that finding's cure.
     """
     kept: list[Finding] = []
+    rules = {finding.rule for finding in findings}
     for finding in findings:
+        if any(finding.rule == hidden and by & rules for hidden, by in EXPLAINED_BY.items()):
+            continue
         if finding.rule in WHY_LOADING_IS_SLOW and any(k.rule in WHY_LOADING_IS_SLOW for k in kept):
             continue
         if finding.rule == "HO002" and any(k.rule in ("HO004", "CO001", "CB001") for k in kept):
             continue
         kept.append(finding)
     return tuple(kept)
+
+
+def _joint(view: View, findings: tuple[Finding, ...]) -> Interval | None:
+    """The gain of all cures; one that saves on the start-up alone has its own price."""
+    steady = [finding.saves for finding in findings if finding.saves]
+    joint = joint_gain(view.costs.total, steady, _curable_parts(view))
+    once = [finding.gain for finding in findings if not finding.saves]
+    best = max(once, key=lambda price: price.value, default=None)
+    if joint is None or best is None:
+        return joint or best
+    return max(joint, best, key=lambda price: price.value)
 
 
 def _breakdown(view: View) -> tuple[Part, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from fitdoctor.analysis.costs import Costs
 from fitdoctor.analysis.estimate import from_means, from_windows
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
+from fitdoctor.analysis.model_costs import LayerCost, copy_ratio, layer_costs
 from fitdoctor.analysis.pipeline import StageCost, Trial, stage_costs, trial_of
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import Event, RecordedWorkload, Recording
@@ -47,11 +49,35 @@ class View:
     compile_calls: tuple[Event, ...] = ()  # model.compile() anywhere in the script
     frozen_cores: float = 1.0  # CPU use of the step on a frozen batch
     accelerators: int = 0
+    # Spans of the run with the rate of pages read from disk in them: begin, end, per second.
+    faulting: tuple[tuple[int, int, float], ...] = ()
+    memory_share: float | None = None  # the most that was used of what may be used
 
     @property
     def stages(self) -> tuple[StageCost, ...]:
         """The stages of a tf.data pipeline, the last one first."""
         return stage_costs(self.recorded)
+
+    @property
+    def layers(self) -> tuple[LayerCost, ...]:
+        """The model's layers, the costliest first."""
+        return layer_costs(self.recorded)
+
+    def changed_step(self, copy: str) -> Interval | None:
+        """The frozen step with one thing of the model changed, from copies of it."""
+        ratio = copy_ratio(self.recorded, copy)
+        if ratio is None or self.frozen is None:
+            return None
+        step = self.frozen.value
+        return Interval(step * ratio.value, step * ratio.low, step * ratio.high)
+
+    @property
+    def planned_steps(self) -> int:
+        """Steps that the run would take in all, as far as its arguments tell; else those seen."""
+        per_epoch, passes = self.steps_per_epoch, self.passes
+        if per_epoch is None or passes is None:
+            return self.costs.steps
+        return max(self.costs.steps, round(per_epoch * passes))
 
     def stage(self, number: int) -> StageCost | None:
         """One stage by its number."""
@@ -157,7 +183,31 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         ),
         frozen_cores=float(frozen.get("own_cores", 1.0)) if frozen else 1.0,
         accelerators=len(recording.machine.get("accelerators") or ()),
+        faulting=_faulting(recording),
+        memory_share=_memory_share(recording),
     )
+
+
+def _faulting(recording: Recording) -> tuple[tuple[int, int, float], ...]:
+    """Between two samples: how many pages per second came from the disk."""
+    known = [s for s in recording.samples if s.get("major_faults") is not None]
+    return tuple(
+        (
+            int(before["t"]),
+            int(after["t"]),
+            (after["major_faults"] - before["major_faults"])
+            / max(1e-3, (after["t"] - before["t"]) / 1e9),
+        )
+        for before, after in itertools.pairwise(known)
+    )
+
+
+def _memory_share(recording: Recording) -> float | None:
+    machine = recording.machine
+    limits = [machine.get("cgroup_memory_bytes"), machine.get("memory_bytes")]
+    limit = min((n for n in limits if n), default=None)
+    used = [s["rss"] + (s.get("children_rss") or 0) for s in recording.samples if s.get("rss")]
+    return max(used) / limit if limit and used else None
 
 
 def _frozen(workload: RecordedWorkload, costs: Costs) -> Interval | None:

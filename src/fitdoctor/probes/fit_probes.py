@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from fitdoctor.probes import frozen, input_probes, layers, loader, scaling, settings
+from fitdoctor.probes import frozen, input_probes, loader, padding, scaling, settings
 from fitdoctor.probes.array_conversion import array_conversion
 from fitdoctor.probes.experiment import Data, run_probe
+from fitdoctor.probes.model_probes import ModelExamination
+from fitdoctor.probes.validation_batches import validation_batches
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
+from fitdoctor.recorder.backends.model_state import all_layers
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.calls import Call
 from fitdoctor.recorder.inputs.describe import describe_input
@@ -22,9 +24,14 @@ from fitdoctor.recorder.session import Recorder
 SETTLE_S = 0.3
 # Steps longer than this are not bound by dispatch on any backend.
 SHORT_STEP_NS = 30_000_000
-# Layers are timed only where a step is long enough for eager calls to tell.
-LAYER_STEP_NS = 8_000_000
-LAYER_PART = 4  # layers are timed on the whole batch and on this fraction of it
+# The progress bar takes a few tenths of a millisecond at most.
+BAR_STEP_NS = 4_000_000
+# Real over frozen step up to which the step itself is the limit.
+AT_CEILING = 1.2
+# Validation below this share of the training is not tried in other batches.
+VALIDATION_SHARE = 0.1
+# Shorter steps have no time to lose on padding.
+PADDING_STEP_NS = 2_000_000
 TRIAL_EXECUTIONS = (10, 50)
 # Loading must explain this share of what a step takes longer than on a frozen batch.
 EXPLAINS = 0.3
@@ -92,8 +99,22 @@ class FitExamination:
             self._probe("graph_trial", self._graph_trial)
         elif step_ns < SHORT_STEP_NS:
             self._probe_short_step(executions=loader_ns < LOADER_LIMITED * step_ns)
-        if step_ns >= LAYER_STEP_NS and not self._call.model.run_eagerly:
-            self._probe("layers", self._layers)
+        if not self._call.model.run_eagerly:
+            self._probe_model(step_ns)
+
+    def _probe_model(self, step_ns: float) -> None:
+        """Layers, settings and padding: what the step itself could gain."""
+        model = self._call.model
+        compiled_with = self._recorder.compiled_with.get(model)
+        ModelExamination(
+            self._probe, self._backend, self._call, self._batch, self._result, compiled_with
+        ).run(step_ns, at_ceiling=(self._period_ns or step_ns) < AT_CEILING * step_ns)
+        if step_ns >= PADDING_STEP_NS and padding.has_time_axis(all_layers(model)):
+            self._probe("padding", self._padding)
+
+    def _padding(self) -> Data:
+        others = () if self._is_one_shot() else self._backend.fresh_loader(self._call)
+        return padding.padding(self._backend, self._call, self._batch, others, self._result)
 
     def _probe_slow_input(self, alone: Data | None, step_ns: float | None) -> None:
         """Why loading is slow, where loading explains what training loses."""
@@ -125,6 +146,10 @@ class FitExamination:
                 ),
             )
         input_probes.probe_validation(self._probe, arguments.get("validation_data"))
+        if self._call.validation > VALIDATION_SHARE * (
+            self._call.validation + self._call.step_total
+        ):
+            self._probe("validation_batches", lambda: validation_batches(self._call))
 
     def _input_may_matter(self, step_ns: float) -> bool:
         """Loading is probed unless the frozen step already explains the real one."""
@@ -139,6 +164,12 @@ class FitExamination:
             "batch_scaling",
             lambda: scaling.batch_scaling(self._backend, self._call, self._batch, self._result),
         )
+        verbose = self._call.arguments.get("verbose", "auto")
+        if verbose in ("auto", 1) and (self._period_ns or 0.0) < BAR_STEP_NS:
+            self._probe(
+                "progress_bar",
+                lambda: settings.progress_bar(self._backend, self._call, self._batch, self._result),
+            )
         if self._call.executions != 1 or not executions:
             return
         # On the user's own data where it can be read again: the loader has to keep up too.
@@ -187,24 +218,6 @@ class FitExamination:
         if source is None or not source.count:
             raise NotAvailable("the data is no generator")
         return {"count": source.count, "wall_ns": source.wall_ns, "cpu_ns": source.cpu_ns}
-
-    def _layers(self) -> Data:
-        rows = self._backend.rows(self._batch)
-        size = rows // LAYER_PART if rows is not None else 0
-        part = self._forward(self._backend.cut(self._batch, size)) if size else None
-        share = size / rows if rows else 0.0
-        return layers.layer_costs(
-            self._backend, self._call.model, self._forward(self._batch), part, share
-        )
-
-    def _forward(self, batch: Any) -> Callable[[], Any]:
-        """The model's forward pass on a batch; on JAX with the state of the running fit."""
-        model = self._call.model
-        x, _, _ = sys.modules["keras"].utils.unpack_x_y_sample_weight(batch)
-        if self._backend.name == "jax" and isinstance(self._result, tuple):
-            trainable, fixed = self._result[1][0], self._result[1][1]
-            return lambda: model.stateless_call(trainable, fixed, x)[0]
-        return lambda: model(x, training=False)
 
 
 def _median(data: Data | None) -> float | None:

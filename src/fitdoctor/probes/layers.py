@@ -1,4 +1,4 @@
-"""Cost by layer: the forward pass of the frozen batch, layer by layer."""
+"""Cost by layer on the frozen batch: the forward pass of all, the whole step of the costly."""
 
 from __future__ import annotations
 
@@ -6,14 +6,35 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
+from fitdoctor.probes import arithmetic
 from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.windows import measure
+from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import Backend
+from fitdoctor.recorder.backends.layer_step import layer_step
+from fitdoctor.recorder.callsite import is_user_file
 from fitdoctor.recorder.patches import Patches
 
 REPEATS = 5
 MAX_ROWS = 64
+# Layers with at least this share of the forward pass are timed alone, backward too.
+ALONE_SHARE = 0.08
+ALONE_LAYERS = 5
+ALONE_SECONDS = 0.4
+# Settings of a layer that decide how it is computed.
+TELLING = (
+    "units",
+    "filters",
+    "groups",
+    "unroll",
+    "recurrent_dropout",
+    "input_dim",
+    "output_dim",
+    "mask_zero",
+)
 
 
 class LayerTimer:
@@ -25,6 +46,8 @@ class LayerTimer:
         self._children: list[int] = []
         self.own_ns: dict[int, list[int]] = {}
         self.layers: dict[int, Any] = {}
+        self.inputs: dict[int, Any] = {}
+        self.outputs: dict[int, Any] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -47,10 +70,22 @@ class LayerTimer:
             if self._children:
                 self._children[-1] += total
             self.layers[id(layer)] = layer
+            self.inputs[id(layer)] = args
+            self.outputs[id(layer)] = result
             self.own_ns.setdefault(id(layer), []).append(total - inner)
             return result
 
         return __call__
+
+
+@dataclass(frozen=True)
+class Forward:
+    """One layer in a forward pass."""
+
+    layer: Any
+    ns: int
+    inputs: Any
+    output: Any
 
 
 def layer_costs(
@@ -59,31 +94,109 @@ def layer_costs(
     whole: Callable[[], Any],
     part: Callable[[], Any] | None,
     share: float,
+    values: dict[int, Any],
 ) -> Data:
-    """Forward time of every layer that grows with the batch.
+    """Forward time of every layer, and forward and backward of those that cost most.
 
     Called eagerly, each layer costs a fixed price beside its arithmetic. The difference
     between the whole batch and a part of it (`share` of its rows) leaves that price out.
+
+    Args:
+        backend: Keras's backend.
+        model: The user's model.
+        whole: A forward pass of the frozen batch.
+        part: The same of a part of it.
+        share: That part's share of the rows.
+        values: Variables' values by id, see `layer_step`.
     """
     full = _times(backend, whole)
     less = _times(backend, part) if part is not None else {}
-    rows: list[Data] = []
-    for key, (layer, ns) in full.items():
-        fixed = less[key][1] if key in less else 0
-        rows.append(
-            {
-                "name": str(layer.name),
-                "type": type(layer).__name__,
-                "ns": max(0, round((ns - fixed) / (1 - share))) if less else ns,
-                "parameters": _parameters(layer),
-                "is_model": layer is model,
-            }
-        )
-    rows.sort(key=lambda row: -int(row["ns"]))
-    return {"layers": rows[:MAX_ROWS], "without_fixed_price": bool(less)}
+    rows: list[tuple[Data, Forward]] = []
+    for key, forward in full.items():
+        fixed = less[key].ns if key in less else 0
+        ns = max(0, round((forward.ns - fixed) / (1 - share))) if less else forward.ns
+        rows.append(({**_facts(forward), "ns": ns, "is_model": forward.layer is model}, forward))
+    rows.sort(key=lambda pair: -int(pair[0]["ns"]))
+    _time_alone(backend, rows, values)
+    return {
+        "layers": [row for row, _ in rows[:MAX_ROWS]],
+        "without_fixed_price": bool(less),
+    }
 
 
-def _times(backend: Backend, forward: Callable[[], Any]) -> dict[int, tuple[Any, int]]:
+def _time_alone(backend: Backend, rows: list[tuple[Data, Forward]], values: dict[int, Any]) -> None:
+    """Add to the costly layers what they take alone, compiled, with their gradients."""
+    whole = sum(int(row["ns"]) for row, _ in rows) or 1
+    # A layer that leaves for Python may cost little when called eagerly: users' own come too.
+    worth = [pair for pair in rows if pair[0]["ns"] >= ALONE_SHARE * whole or pair[0]["is_user"]]
+    for row, forward in worth[:ALONE_LAYERS]:
+        if row["is_model"] or getattr(forward.layer, "layers", None):
+            continue
+        try:
+            step = layer_step(backend.name, forward.layer, forward.inputs, values)
+            row["alone"] = _timed_alone(backend, step.run)
+            row.update(backward=step.backward, host_ops=step.host_ops, loops=step.loops)
+        except Exception as error:  # noqa: BLE001 - a layer that cannot stand alone is no failure
+            row["alone_reason"] = f"{type(error).__name__}: {str(error)[:120]}"
+
+
+def _timed_alone(backend: Backend, run: Callable[[], Any]) -> Data:
+    last: list[Any] = [run()]
+    if backend.name != "tensorflow":
+        backend.wait_for(last[0])
+
+    def work() -> int:
+        last[0] = run()
+        return 1
+
+    def synchronize() -> None:
+        if backend.name != "tensorflow":
+            backend.wait_for(last[0])
+
+    return measure(work, synchronize, seconds=ALONE_SECONDS).to_record()
+
+
+def _facts(forward: Forward) -> Data:
+    layer = forward.layer
+    inputs = _shape(forward.inputs)
+    output = _shape(forward.output)
+    weights = [tuple(int(n) for n in v.shape) for v in getattr(layer, "weights", [])]
+    kind = type(layer).__name__
+    file = getattr(getattr(type(layer).call, "__code__", None), "co_filename", "")
+    line = getattr(getattr(type(layer).call, "__code__", None), "co_firstlineno", None)
+    is_user = is_user_file(file)
+    needs: Data = {"flops": None, "bytes": None}
+    if inputs is not None and output is not None:
+        needs["flops"] = arithmetic.flops(kind, weights, inputs, output)
+        needs["bytes"] = arithmetic.moved_bytes(weights, inputs, output)
+    return {
+        "name": str(layer.name),
+        "type": kind,
+        "parameters": _parameters(layer),
+        **needs,
+        "input": inputs,
+        "output": output,
+        "is_user": is_user,
+        "file": file if is_user else None,
+        "line": line if is_user else None,
+        "settings": {
+            name: getattr(layer, name)
+            for name in TELLING
+            if isinstance(getattr(layer, name, None), int | float | bool)
+        },
+    }
+
+
+def _shape(value: Any) -> list[int] | None:
+    """The shape of the first tensor in it."""
+    for leaf in batches.leaves(value):
+        shape = getattr(leaf, "shape", None)
+        if shape is not None:
+            return [int(n) for n in shape]
+    return None
+
+
+def _times(backend: Backend, forward: Callable[[], Any]) -> dict[int, Forward]:
     """Own time per forward pass of every layer, the median of a few passes after a warm-up."""
     backend.wait_for(forward())
     timer = LayerTimer(backend)
@@ -91,7 +204,12 @@ def _times(backend: Backend, forward: Callable[[], Any]) -> dict[int, tuple[Any,
         for _ in range(REPEATS):
             backend.wait_for(forward())
     return {
-        key: (timer.layers[key], sorted(times)[len(times) // 2] * (len(times) // REPEATS or 1))
+        key: Forward(
+            timer.layers[key],
+            sorted(times)[len(times) // 2] * (len(times) // REPEATS or 1),
+            timer.inputs[key],
+            timer.outputs[key],
+        )
         for key, times in timer.own_ns.items()
     }
 

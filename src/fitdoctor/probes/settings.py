@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import sys
 import time
 from typing import Any
 
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.frozen import time_steps
-from fitdoctor.probes.windows import measure
+from fitdoctor.probes.windows import Windows, measure
 from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.calls import Call
 
 SECONDS = 1.0
+BAR_STEPS = 1_000_000  # more than a probe will do, so that the bar never ends
 
 
 def trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any) -> Data:
@@ -45,6 +48,31 @@ def graph_trial(backend: Backend, call: Call, batch: Any, result: Any, **setting
     stepper = backend.stepper(call, function, batch, result)
     windows = time_steps(stepper, call.executions, SECONDS)
     callbacks = sys.modules["keras"].callbacks.CallbackList(None, add_history=False)
+    in_loop = _in_loop(callbacks, stepper, call.executions)
+    return {**windows.to_record(), "settings": settings, "in_loop": in_loop.to_record()}
+
+
+def progress_bar(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
+    """Steps inside Keras's loop, with its progress bar and without, the bar writing nowhere."""
+    function = call.step_function or backend.step_function(call.model)
+    stepper = backend.stepper(call, function, batch, result)
+    time_steps(stepper, call.executions, 0.1)
+    data: Data = {}
+    for name, verbose in (("without", 0), ("with", 1)):
+        callbacks = sys.modules["keras"].callbacks.CallbackList(
+            None,
+            add_history=True,
+            add_progbar=verbose != 0,
+            verbose=verbose,
+            epochs=1,
+            steps=BAR_STEPS,
+            model=call.model,
+        )
+        data[name] = _in_loop(callbacks, stepper, call.executions).to_record()
+    return data
+
+
+def _in_loop(callbacks: Any, stepper: Any, executions: int) -> Windows:
     numbers = itertools.count()
 
     def work() -> int:
@@ -52,11 +80,12 @@ def graph_trial(backend: Backend, call: Call, batch: Any, result: Any, **setting
         callbacks.on_train_batch_begin(number)
         stepper.step()
         callbacks.on_train_batch_end(number, stepper.logs)
-        return call.executions
+        return executions
 
-    callbacks.on_train_begin()
-    try:
-        in_loop = measure(work, stepper.synchronize, seconds=SECONDS)
-    finally:
-        callbacks.on_train_end()
-    return {**windows.to_record(), "settings": settings, "in_loop": in_loop.to_record()}
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        callbacks.on_train_begin()
+        callbacks.on_epoch_begin(0)
+        try:
+            return measure(work, stepper.synchronize, seconds=SECONDS)
+        finally:
+            callbacks.on_train_end()

@@ -66,6 +66,10 @@ class Recorder:
         self._others_ns = 0
         # Numbers, since a new model may get the address of one that is gone.
         self._models: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        # The arguments of each model's last compile(), for copies of it.
+        self.compiled_with: weakref.WeakKeyDictionary[Any, dict[str, Any]] = (
+            weakref.WeakKeyDictionary()
+        )
         self._model_count = 0
 
     @property

@@ -79,6 +79,8 @@ class Retracing:
         if len(retraces) < MIN_RETRACES or lost <= 0:
             return None
         recompiles = _repeated_compile_calls(view)
+        if not recompiles and _shapes_differ(retraces):
+            return None  # CO002
         if recompiles:
             where, cause, cure = _compile_in_loop(view, recompiles)
         else:
@@ -134,6 +136,12 @@ def repeated_traces(events: list[Event]) -> list[Event]:
         if seen[key] > 2 or (seen[key] == 2 and detail.get("changed")):
             repeated.append(event)
     return repeated
+
+
+def _shapes_differ(compiles: list[Event]) -> bool:
+    """Whether XLA compiled for one shape after the other, not for one shape again."""
+    shapes = [str(event.detail["shapes"]) for event in compiles if event.detail.get("shapes")]
+    return len(set(shapes)) > len(compiles) / 2
 
 
 def _repeated_compile_calls(view: View) -> list[Event]:

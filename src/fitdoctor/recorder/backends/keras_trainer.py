@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from fitdoctor.recorder.backends.clones import compile_arguments
 from fitdoctor.recorder.calls import Call
 from fitdoctor.recorder.callsite import user_place
 from fitdoctor.recorder.inputs.generators import timed_generator
@@ -52,6 +53,7 @@ def watch_compile(recorder: Recorder, module: ModuleType) -> None:
             begin = recorder.clock()
             result = original(model, *args, **kwargs)
             if not recorder.suspended:
+                recorder.compiled_with[model] = compile_arguments(original, args, kwargs)
                 place = user_place(2)
                 recorder.event(
                     "compile_call",

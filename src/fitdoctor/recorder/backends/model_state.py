@@ -29,3 +29,9 @@ def _global_seed_state() -> list[Any]:
         return []
     generator = module.get_global_attribute("global_seed_generator")
     return [generator.state] if generator is not None else []
+
+
+def all_layers(model: Any) -> list[Any]:
+    """The layers of a model and of the models inside it."""
+    flatten = getattr(model, "_flatten_layers", None)
+    return list(flatten(include_self=False)) if flatten else list(getattr(model, "layers", []))

@@ -1,0 +1,185 @@
+"""Experiments with the model itself: its layers, and copies of it with one thing changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.probes import layers, machine_ceiling, settings
+from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.what_if import step_of_copy
+from fitdoctor.recorder.backends.base import Backend
+from fitdoctor.recorder.backends.clones import Change, output_layers
+from fitdoctor.recorder.backends.model_state import all_layers
+from fitdoctor.recorder.calls import Call
+
+Probe = Callable[[str, Callable[[], Data]], Data | None]
+
+# Layers are timed only where a step is long enough for eager calls to tell.
+LAYER_STEP_NS = 3_000_000
+LAYER_PART = 4  # layers are timed on the whole batch and on this fraction of it
+# Metrics cost at most a few milliseconds; on longer steps they are no cause.
+METRICS_STEP_NS = 30_000_000
+LARGE_TABLE = 1_000_000
+DOMINANT_SHARE = 0.6
+LOW_PRECISION = ("float16", "bfloat16")
+
+
+class ModelExamination:
+    """What a change of the model or its settings would give, tried where there is a suspicion."""
+
+    def __init__(
+        self,
+        probe: Probe,
+        backend: Backend,
+        call: Call,
+        batch: Any,
+        result: Any,
+        compiled_with: dict[str, Any] | None,
+    ) -> None:
+        """`result` is the last step's, while a fit is still running."""
+        self._probe = probe
+        self._backend = backend
+        self._call = call
+        self._batch = batch
+        self._result = result
+        self._compiled_with = compiled_with
+        self._has_base = False
+
+    def run(self, step_ns: float, *, at_ceiling: bool) -> None:
+        """Time the layers, then try what they and the settings make worth trying."""
+        model = self._call.model
+        rows: list[Data] = []
+        if step_ns >= LAYER_STEP_NS:
+            data = self._probe("layers", self._layers)
+            rows = data["layers"] if data else []
+            if rows:
+                self._probe(
+                    "machine_ceiling", lambda: machine_ceiling.machine_ceiling(self._backend)
+                )
+        if model.jit_compile is True and self._backend.name != "jax":
+            self._probe("jit_off", self._without_jit)
+        if _is_low_precision(model):
+            self._try("float32", Change(dtype="float32"))
+        self._try_optimizer()
+        if step_ns < METRICS_STEP_NS and (self._compiled_with or {}).get("metrics"):
+            self._try("metrics", Change(metrics=True))
+        if any(getattr(layer, "unroll", False) for layer in all_layers(model)):
+            self._try("rolled", Change(layer=_rolled))
+        self._try_layers(rows, at_ceiling=at_ceiling)
+
+    def _try_optimizer(self) -> None:
+        tables = [
+            layer
+            for layer in all_layers(self._call.model)
+            if type(layer).__name__ == "Embedding" and layer.count_params() >= LARGE_TABLE
+        ]
+        optimizer = type(getattr(self._call.model, "optimizer", None)).__name__
+        if tables and optimizer != "SGD":
+            self._try("sgd", Change(optimizer="sgd"))
+
+    def _try_layers(self, rows: list[Data], *, at_ceiling: bool) -> None:
+        whole = sum(float(row["ns"]) for row in rows)
+        if not whole:
+            return
+        if any(row["settings"].get("groups", 1) > 1 and row["ns"] > 0.2 * whole for row in rows):
+            self._try("ungrouped", Change(layer=_ungrouped))
+            return
+        top = rows[0]
+        fixed = output_layers(self._call.model)
+        if not at_ceiling or top["ns"] < DOMINANT_SHARE * whole or top["name"] in fixed:
+            return
+        for name, factor in (("half", 2), ("quarter", 4)):
+            self._try(name, Change(layer=_narrowed(str(top["name"]), factor)))
+        if top["type"] == "LSTM":
+            self._try("gru", Change(layer=_as_gru))
+
+    def _try(self, name: str, change: Change) -> None:
+        """Time a changed copy; before the first one an unchanged copy."""
+        if not self._has_base:
+            self._has_base = True
+            self._probe("copy_as_is", lambda: self._copy(Change()))
+        self._probe(f"copy_{name}", lambda: self._copy(change))
+
+    def _copy(self, change: Change) -> Data:
+        compiled_with = self._compiled_with or {"loss": getattr(self._call.model, "loss", None)}
+        return step_of_copy(self._backend, self._call.model, compiled_with, self._batch, change)
+
+    def _without_jit(self) -> Data:
+        return settings.trial(
+            self._backend, self._call, self._batch, self._result, jit_compile=False
+        )
+
+    def _layers(self) -> Data:
+        rows = self._backend.rows(self._batch)
+        size = rows // LAYER_PART if rows is not None else 0
+        part = self._forward(self._backend.cut(self._batch, size)) if size else None
+        share = size / rows if rows else 0.0
+        return layers.layer_costs(
+            self._backend,
+            self._call.model,
+            self._forward(self._batch),
+            part,
+            share,
+            self._values(),
+        )
+
+    def _values(self) -> dict[int, Any]:
+        """On JAX the state of a running fit is in its last result, not in the variables."""
+        model = self._call.model
+        if self._backend.name != "jax" or not isinstance(self._result, tuple):
+            return {}
+        state = self._result[1]
+        pairs = [
+            *zip(model.trainable_variables, state[0], strict=False),
+            *zip(model.non_trainable_variables, state[1], strict=False),
+        ]
+        return {id(variable): value for variable, value in pairs}
+
+    def _forward(self, batch: Any) -> Callable[[], Any]:
+        """The model's forward pass on a batch; on JAX with the state of the running fit."""
+        model = self._call.model
+        x, _, _ = sys.modules["keras"].utils.unpack_x_y_sample_weight(batch)
+        if self._backend.name == "jax" and isinstance(self._result, tuple):
+            trainable, fixed = self._result[1][0], self._result[1][1]
+            return lambda: model.stateless_call(trainable, fixed, x)[0]
+        return lambda: model(x, training=False)
+
+
+def _is_low_precision(model: Any) -> bool:
+    policies = [getattr(layer, "dtype_policy", None) for layer in all_layers(model)]
+    return any(getattr(policy, "compute_dtype", "") in LOW_PRECISION for policy in policies)
+
+
+def _rolled(layer: Any) -> Any:
+    if not getattr(layer, "unroll", False):
+        return None
+    return type(layer).from_config({**layer.get_config(), "unroll": False})
+
+
+def _ungrouped(layer: Any) -> Any:
+    if getattr(layer, "groups", 1) in (None, 1):
+        return None
+    return type(layer).from_config({**layer.get_config(), "groups": 1})
+
+
+def _narrowed(name: str, factor: int) -> Callable[[Any], Any]:
+    def narrow(layer: Any) -> Any:
+        if layer.name != name:
+            return None
+        config = layer.get_config()
+        for width in ("units", "filters"):
+            if isinstance(config.get(width), int):
+                return type(layer).from_config({**config, width: max(1, config[width] // factor)})
+        return None
+
+    return narrow
+
+
+def _as_gru(layer: Any) -> Any:
+    if type(layer).__name__ != "LSTM":
+        return None
+    config = layer.get_config()
+    kept = ("name", "units", "return_sequences", "go_backwards", "dropout", "recurrent_dropout")
+    return sys.modules["keras"].layers.GRU(**{key: config[key] for key in kept if key in config})

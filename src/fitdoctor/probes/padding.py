@@ -1,0 +1,128 @@
+"""How much of each batch is padding, and what a step takes without it."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.frozen import time_steps
+from fitdoctor.recorder.backends import batches
+from fitdoctor.recorder.backends.base import Backend, NotAvailable
+from fitdoctor.recorder.calls import Call
+
+BATCHES = 8
+SHORTEST_AXIS = 16
+# Batches as full as this have nothing to gain.
+FULL = 0.7
+SECONDS = 0.8
+# Layers that walk along the second axis, so that its length is time.
+ALONG_TIME = frozenset(
+    {
+        "Attention",
+        "Bidirectional",
+        "Conv1D",
+        "Embedding",
+        "GRU",
+        "LSTM",
+        "Masking",
+        "MultiHeadAttention",
+        "RNN",
+        "SimpleRNN",
+    }
+)
+
+
+def padding(backend: Backend, call: Call, batch: Any, others: Iterable[Any], result: Any) -> Data:
+    """Real lengths in a few batches; where they are short, the step at the length they need.
+
+    Args:
+        backend: Keras's backend.
+        call: The fit.
+        batch: The frozen batch.
+        others: More batches, where the data can be read again.
+        result: The last step's result, if a fit is running.
+    """
+    axis = _length(batch)
+    if axis is None:
+        raise NotAvailable("no input has a time axis")
+    seen = [batch, *itertools.islice(others, BATCHES - 1)]
+    lengths = [n for one in seen for n in _real_lengths(one)]
+    rows = backend.rows(batch) or len(lengths)
+    data: Data = {"length": axis, "real": sum(lengths) / max(1, len(lengths)), "rows": rows}
+    needed = _bucketed(lengths, rows)
+    data["bucketed"] = needed
+    if data["real"] > FULL * axis or needed >= axis:
+        return data
+    # On the right or on the left: the side that is empty is cut away.
+    from_left = _is_left_aligned(batch)
+    cut = batches.map_leaves(lambda leaf: _cut(leaf, axis, needed, from_left), batch)
+    function = backend.step_function(call.model, steps_per_execution=1)
+    stepper = backend.stepper(call, function, cut, result)
+    data.update(time_steps(stepper, 1, SECONDS).to_record())
+    return data
+
+
+def has_time_axis(model_layers: Iterable[Any]) -> bool:
+    """Whether the model walks along sequences at all."""
+    return any(type(layer).__name__ in ALONG_TIME for layer in model_layers)
+
+
+def _inputs(batch: Any) -> list[Any]:
+    x, _, _ = sys.modules["keras"].utils.unpack_x_y_sample_weight(batch)
+    return [leaf for leaf in batches.leaves(x) if len(getattr(leaf, "shape", ())) in (2, 3)]
+
+
+def _length(batch: Any) -> int | None:
+    lengths = [int(leaf.shape[1]) for leaf in _inputs(batch) if _is_sequence(leaf)]
+    long = [n for n in lengths if n >= SHORTEST_AXIS]
+    return max(long) if long else None
+
+
+def _is_sequence(leaf: Any) -> bool:
+    """Tokens (two axes of integers) or frames (three axes)."""
+    return len(leaf.shape) == 3 or "int" in str(leaf.dtype)
+
+
+def _filled(leaf: Any) -> Any:
+    """Which positions of which row hold anything."""
+    numpy = sys.modules["numpy"]
+    array = numpy.asarray(leaf.detach().cpu() if hasattr(leaf, "detach") else leaf)
+    filled = array != 0
+    return filled.any(axis=2) if filled.ndim == 3 else filled
+
+
+def _real_lengths(batch: Any) -> list[int]:
+    """Per row, from the first filled position to the last one, over all inputs."""
+    numpy = sys.modules["numpy"]
+    longest: list[int] = []
+    for leaf in _inputs(batch):
+        if not _is_sequence(leaf) or int(leaf.shape[1]) < SHORTEST_AXIS:
+            continue
+        filled = _filled(leaf)
+        first = numpy.argmax(filled, axis=1)
+        last = filled.shape[1] - numpy.argmax(filled[:, ::-1], axis=1)
+        lengths = [int(n) for n in numpy.where(filled.any(axis=1), last - first, 1)]
+        longest = [max(a, b) for a, b in zip(longest, lengths, strict=False)] or lengths
+    return longest
+
+
+def _bucketed(lengths: list[int], rows: int) -> int:
+    """The mean padded length when rows of like length share a batch."""
+    ordered = sorted(lengths)
+    longest = [ordered[min(i + rows, len(ordered)) - 1] for i in range(0, len(ordered), rows)]
+    return max(1, round(sum(longest) / max(1, len(longest))))
+
+
+def _is_left_aligned(batch: Any) -> bool:
+    filled = [_filled(leaf) for leaf in _inputs(batch) if _is_sequence(leaf)]
+    return all(bool(f[:, 0].mean() >= f[:, -1].mean()) for f in filled)
+
+
+def _cut(leaf: Any, axis: int, needed: int, from_left: bool) -> Any:
+    shape: Any = getattr(leaf, "shape", ())
+    if len(shape) < 2 or int(shape[1]) != axis:
+        return leaf
+    return leaf[:, :needed] if from_left else leaf[:, axis - needed :]

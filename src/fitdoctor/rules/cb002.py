@@ -1,0 +1,131 @@
+"""# heavy-validation (CB002)
+
+## What it finds
+Validation takes a large part of the training time: in batches that are too small, or too often.
+
+## Why it is slow
+`validation_batch_size` is the training's batch size unless given. Validation needs no gradients,
+so its batches can be far larger; with tiny ones, each step is start-up. And validating a large set
+after each short epoch costs more than the epoch.
+
+## Evidence
+- validation passes, measured one by one, are 8 % or more of the time;
+- the same pass in batches of 256 or 1024, tried on your own model and data, is faster; or
+  validation is at least 30 % of the time.
+
+## Predicted gain
+The measured pass in larger batches; or a validation every 5 epochs.
+
+## Example
+```python
+model.fit(x, y, validation_data=(xv, yv), validation_batch_size=1)
+```
+
+## Use instead
+```python
+model.fit(x, y, validation_data=(xv, yv), validation_batch_size=1024)
+model.fit(x, y, validation_data=(xv, yv), validation_freq=5)
+```
+
+## Fix safety
+Larger validation batches keep the weights; the validation loss may differ in the last digits.
+Validating less often changes what EarlyStopping, ReduceLROnPlateau and checkpoints see: unsafe.
+
+## When not to
+The pass is a few batches: its fixed cost is tiny-epochs' matter (HO003).
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import SetKeyword
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration, percent
+
+PAGE = __doc__ or ""
+
+WORTH_SHARE = 0.08
+TOO_OFTEN_SHARE = 0.3
+EVERY = 5
+FEW_STEPS = 5
+# Larger batches must shorten the pass at least this much to be the cure.
+WORTH_FASTER = 1.5
+# The next larger size must be worth its memory.
+WORTH_LARGER = 1.25
+PASS_ERROR = 0.2
+
+
+class HeavyValidation:
+    """CB002."""
+
+    code = "CB002"
+    name = "heavy-validation"
+    summary = "validation takes a large part of the time"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """A large share of the time in validation, and a measured way to spend less."""
+        spent = view.costs.parts.get("validation", 0.0)
+        total = view.costs.total
+        share = spent / total.value
+        passes = [e for e in view.recorded.events if e.name == "validation"]
+        if view.is_group or share < WORTH_SHARE or not passes:
+            return None
+        steps = max(int(event.detail.get("steps") or 0) for event in passes)
+        typical = sorted(event.dur for event in passes)[len(passes) // 2]
+        best = _larger_batches(view, typical)
+        if best is not None:
+            size, left = best
+            cure = Cure("safe", f"fit(..., validation_batch_size={size})", _edit(view, size))
+        elif share >= TOO_OFTEN_SHARE and steps > FEW_STEPS:
+            left = Interval.exact(1 / EVERY)
+            cure = Cure(self.safety, f"fit(..., validation_freq={EVERY}), or fewer validation rows")
+        else:
+            return None
+        saved = Interval.exact(spent).minus(left.scaled(spent))
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"a validation pass takes {duration(typical)} in {steps} steps; "
+                f"validation is {percent(share)} of the time"
+            ),
+            gain=gain(total, saved),
+            cure=cure,
+            evidence={
+                "validation_share": round(share, 3),
+                "pass_ns": typical,
+                "validation_steps": steps,
+                "passes": len(passes),
+            },
+            saves={"validation": saved},
+        )
+
+
+def _larger_batches(view: View, typical: float) -> tuple[int, Interval] | None:
+    """The batch size worth recommending, and what it leaves of a pass."""
+    data = view.result("validation_batches")
+    best: tuple[int, float] | None = None
+    for size, ns in sorted((data or {"ns": {}})["ns"].items(), key=lambda item: int(item[0])):
+        if best is None or best[1] > WORTH_LARGER * ns:
+            best = (int(size), float(ns))
+    if best is None or typical < WORTH_FASTER * best[1]:
+        return None
+    left = Interval.around(best[1] / typical, PASS_ERROR)
+    return best[0], left
+
+
+def _edit(view: View, size: int) -> tuple[SetKeyword, ...]:
+    recorded = view.recorded
+    if not recorded.file or not recorded.line:
+        return ()
+    where = Where(recorded.file, recorded.line)
+    return (SetKeyword(where, "fit", "validation_batch_size", str(size)),)
+
+
+RULE = HeavyValidation()

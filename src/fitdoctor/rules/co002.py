@@ -1,0 +1,135 @@
+"""# shape-recompilation (CO002)
+
+## What it finds
+The step is compiled again for every new shape of its batches.
+
+## Why it is slow
+XLA compiles for exact shapes. On JAX, 60 different sequence lengths are 60 compilations of 0.3 s
+or more each, and a last smaller batch is one more. TensorFlow's own graphs get along with any
+length after two traces.
+
+## Evidence
+- the same function was compiled for at least 3 different batch shapes after the first steps;
+- the steps that compiled took so much longer that it is 5 % or more of the time.
+
+## Predicted gain
+The time without those compilations.
+
+## Example
+```python
+for tokens, labels in batches_of_any_length:
+    model.train_on_batch(tokens, labels)
+```
+
+## Use instead
+```python
+tokens = pad_to(tokens, 64 if tokens.shape[1] <= 64 else 128)      # with a mask
+```
+or `jax.config.update("jax_compilation_cache_dir", "cache")` to pay once for all runs.
+
+## Fix safety
+Padding with a mask keeps the result but for rounding: unsafe. The compilation cache keeps it
+exactly.
+
+## When not to
+A single extra shape (the last, smaller batch) is compiled once.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+
+from fitdoctor.analysis.rows import compile_events, rows_of
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain, saved_leaving
+from fitdoctor.recording.schema import Event
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+MIN_SHAPES = 3
+LEFT_ERROR = 0.25
+# Compilations that remain when lengths are padded to a few shapes.
+BUCKETS = 2
+
+
+class ShapeRecompilation:
+    """CO002."""
+
+    code = "CO002"
+    name = "shape-recompilation"
+    summary = "the step is compiled again for every new batch shape"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Compilations of one function for many shapes, and what they cost."""
+        events = shape_events(compile_events(view.recorded))
+        if len({_shapes(event) for event in events}) <= MIN_SHAPES:
+            return None
+        lost = _lost(view, events)
+        total = view.costs.total
+        if lost <= 0:
+            return None
+        count = len({_shapes(event) for event in events})
+        left = total.value - lost * max(0.0, 1 - BUCKETS / count)
+        saved = saved_leaving(total, Interval.around(max(1.0, left), LEFT_ERROR))
+        recorded = view.recorded
+        part = "compile" if "compile" in view.costs.parts else "step"
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"{count} batch shapes, each compiled anew: {duration(lost)} of every "
+                f"{duration(total.value)} ({_shapes(events[0])}, {_shapes(events[-1])}, …)"
+            ),
+            gain=gain(total, saved),
+            cure=Cure(
+                self.safety,
+                "pad or bucket to a few lengths, with a mask (or set jax_compilation_cache_dir "
+                "to pay once for all runs)",
+            ),
+            evidence={
+                "shapes": count,
+                "compile_ns_per_step": round(lost),
+                "compilations": len(events),
+            },
+            saves={part: saved},
+        )
+
+
+def shape_events(events: list[Event]) -> list[Event]:
+    """Compilations of the function that was compiled for the most shapes."""
+    by_name: dict[object, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.name == "compile" and event.detail.get("shapes"):
+            by_name[(event.detail.get("name"), event.detail.get("model"))].append(event)
+    return max(by_name.values(), key=lambda found: len({_shapes(e) for e in found}), default=[])
+
+
+def _shapes(event: Event) -> str:
+    return ", ".join(str(shape) for shape in event.detail.get("shapes") or ())
+
+
+def _lost(view: View, events: list[Event]) -> float:
+    """Nanoseconds per step that compiling takes: by difference where other steps did not."""
+    compiled = view.costs.parts.get("compile", 0.0)
+    if compiled:
+        return compiled
+    own = sum(event.dur for event in events) / max(1, view.costs.steps)
+    if not view.is_group:
+        plain = [row.step for row in rows_of(view.recorded) if not row.compiled]
+        return own if plain else 0.0
+    calls = view.recorded.calls
+    plain_calls = [c.dur for c in calls if not any(c.t <= e.t <= c.t + c.dur for e in events)]
+    if not plain_calls:
+        return own
+    usual = statistics.median(plain_calls)
+    return sum(max(0.0, c.dur - usual) for c in calls) / max(1, len(calls))
+
+
+RULE = ShapeRecompilation()

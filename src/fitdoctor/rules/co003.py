@@ -1,0 +1,123 @@
+"""# exploding-trace (CO003)
+
+## What it finds
+Tracing and compiling the first step takes longer than the training that follows.
+
+## Why it is slow
+A loop that is unrolled into the graph (`unroll=True`, a Python `for` in `call`) makes one node per
+round: hundreds of steps of a sequence become tens of thousands of nodes.
+
+## Evidence
+- start-up and first steps took at least 3 seconds, and 30 % or more of the whole run as planned;
+- a copy of your model with the recurrence rolled up starts faster; or the tracing alone took it.
+
+## Predicted gain
+The whole run, start-up and planned steps, now and with the copy's start-up and steps. An unrolled
+layer may be faster per step, so that the verdict depends on the length of the run.
+
+## Example
+```python
+keras.layers.LSTM(32, unroll=True)
+```
+
+## Use instead
+```python
+keras.layers.LSTM(32)
+```
+
+## Fix safety
+The same arithmetic in another order: results differ in the last digits. Unsafe.
+
+## When not to
+The run is long enough for faster steps to pay the start-up back; the message says from when.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.rows import compile_events
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+LONG_NS = 3e9
+SHARE = 0.3
+ERROR = 0.15
+# Without a copy to compare with, this is what tracing a rolled-up loop takes.
+ROLLED_TRACE_NS = 1e9
+
+
+class ExplodingTrace:
+    """CO003."""
+
+    code = "CO003"
+    name = "exploding-trace"
+    summary = "tracing the first step takes longer than the training"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """A start-up that the planned steps do not outweigh."""
+        start = view.costs.one_off_ns
+        steps = view.planned_steps
+        if view.is_group or start < LONG_NS:
+            return None
+        now = start + steps * view.costs.total.value
+        if start < SHARE * now:
+            return None
+        rolled = _rolled(view)
+        if rolled is None and _traced(view) < SHARE * now:
+            return None
+        if rolled is None:
+            first, step = ROLLED_TRACE_NS, view.costs.total.value
+            cure = Cure(self.safety, "keras.ops.scan or an RNN layer instead of a Python loop")
+        else:
+            first, step = rolled
+            cure = Cure(self.safety, f"unroll=False{_pays_off(view, start, first, step)}")
+        after = first + steps * step
+        ratio = now / after
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"the first step took {duration(start)}; all {steps} steps of the run together "
+                f"take {duration(steps * view.costs.total.value)}"
+            ),
+            gain=Interval.around(ratio, ERROR),
+            cure=cure,
+            evidence={
+                "first_step_ns": round(start),
+                "planned_steps": steps,
+                "first_step_after_ns": round(first),
+                "step_after_ns": round(step),
+            },
+            saves={},
+        )
+
+
+def _rolled(view: View) -> tuple[float, float] | None:
+    """First step and later steps of the rolled-up copy."""
+    data, step = view.result("copy_rolled"), view.changed_step("rolled")
+    if data is None or step is None:
+        return None
+    rest = max(0.0, view.costs.total.value - (view.frozen.value if view.frozen else 0.0))
+    return float(data["first_ns"]), step.value + rest
+
+
+def _traced(view: View) -> float:
+    return float(sum(event.dur for event in compile_events(view.recorded)))
+
+
+def _pays_off(view: View, start: float, first: float, step: float) -> str:
+    """From how many steps on the unrolled layer would win."""
+    faster = step - view.costs.total.value
+    if faster <= 0:
+        return ""
+    return f"; unrolled steps are faster and pay off after {(start - first) / faster:,.0f} steps"
+
+
+RULE = ExplodingTrace()

@@ -1,0 +1,94 @@
+"""# memory-pressure (EN008)
+
+## What it finds
+The machine is short of memory, and training waits for pages to come back from disk.
+
+## Why it is slow
+When memory is full, the system drops or swaps out pages that are needed again a moment later. Each
+such page is a disk read in the middle of a step.
+
+## Evidence
+- the process met major page faults (pages read from disk) while training, at least 20 per second;
+- memory use was above 85 % of what the process may use;
+- steps with faults took longer than steps without.
+
+## Predicted gain
+All steps at the pace of those without faults.
+
+## Example
+A cached or loaded data set larger than the memory.
+
+## Use instead
+A smaller batch or cache, data read from files batch by batch, float32 instead of float64.
+
+## Fix safety
+Advice.
+
+## When not to
+Faults at the start only: the first reading of files.
+"""
+
+from __future__ import annotations
+
+import statistics
+
+from fitdoctor.analysis.rows import rows_of
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration, percent
+
+PAGE = __doc__ or ""
+
+FAULTS_PER_S = 20.0
+FULL = 0.85
+# Slow and usual steps must differ this much for the faults to be the cause.
+SLOWER = 1.15
+
+
+class MemoryPressure:
+    """EN008."""
+
+    code = "EN008"
+    name = "memory-pressure"
+    summary = "memory is full, and training waits for the disk"
+    page = PAGE
+    safety: Safety = "advice"
+
+    def detect(self, view: View) -> Finding | None:
+        """Major faults under full memory, and steps that are longer while they happen."""
+        spans = view.faulting
+        if view.is_group or not spans or view.memory_share is None or view.memory_share < FULL:
+            return None
+        inside: list[float] = []
+        outside: list[float] = []
+        for row in rows_of(view.recorded):
+            if row.period is None or row.compiled:
+                continue
+            hit = any(begin <= row.t <= end for begin, end, rate in spans if rate >= FAULTS_PER_S)
+            (inside if hit else outside).append(row.period / row.executions)
+        if len(inside) < 3 or len(outside) < 3:
+            return None
+        usual, slow = statistics.median(outside), statistics.median(inside)
+        if slow < SLOWER * usual:
+            return None
+        lost = (slow - usual) * len(inside) / (len(inside) + len(outside))
+        saved = Interval.around(lost, 0.3)
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"memory is {percent(view.memory_share)} full; steps that wait for pages from "
+                f"disk take {duration(slow)}, others {duration(usual)}"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(self.safety, "use less memory: a smaller cache or batch, float32, files"),
+            evidence={"memory_share": round(view.memory_share, 3), "slow_steps": len(inside)},
+            saves={"step": saved},
+        )
+
+
+RULE = MemoryPressure()

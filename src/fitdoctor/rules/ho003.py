@@ -1,0 +1,157 @@
+"""# tiny-epochs (HO003)
+
+## What it finds
+Epochs of a few steps: what Keras does once per epoch and per validation takes the time.
+
+## Why it is slow
+Each epoch has a fixed price, a new iterator, callbacks, the reading of metrics; each validation
+pass another one, however small the validation set. Both are about 20 to 50 ms on TensorFlow. With
+8 steps of 1 ms per epoch, training is a fraction of it.
+
+## Evidence
+- epochs of at most 50 steps, three or more of them seen;
+- time per epoch outside the steps (between epochs, validation of a few batches, the start of a
+  new `fit`) is 30 % or more of the whole.
+
+## Predicted gain
+Where each epoch is validated: a validation every 10 epochs. Otherwise: epochs of 50 steps.
+
+## Example
+```python
+model.fit(x, y, batch_size=256, epochs=500, validation_data=(xv, yv))    # 1 step per epoch
+```
+
+## Use instead
+```python
+model.fit(x, y, batch_size=256, epochs=500, validation_data=(xv, yv), validation_freq=10)
+model.fit(dataset.repeat(50), epochs=10, validation_data=(xv, yv))
+```
+
+## Fix safety
+The weights stay the same. History, callbacks and learning-rate schedules by epoch become coarser,
+so the cure is unsafe.
+
+## When not to
+- Validation takes long because of its size or its batch size: CB002.
+- A callback of yours takes the time at each epoch's end.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import SetKeyword
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration, percent
+
+PAGE = __doc__ or ""
+
+FEW_STEPS = 50
+MIN_EPOCHS = 3
+FIXED_SHARE = 0.3
+# A validation pass of more batches than this costs what its batches cost: CB002.
+FEW_VALIDATION_STEPS = 5
+VALIDATION_EVERY = 10
+# Validation below this share of the fixed cost is not what to save on.
+VALIDATION_SHARE = 0.25
+PRICE_ERROR = 0.15
+
+
+class TinyEpochs:
+    """HO003."""
+
+    code = "HO003"
+    name = "tiny-epochs"
+    summary = "what is done once per epoch takes longer than its few steps"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Few steps per epoch, and most of the time outside them."""
+        steps = view.steps_per_epoch
+        epochs = sum(call.epochs for call in view.recorded.calls)
+        if view.is_group or steps is None or steps > FEW_STEPS or epochs < MIN_EPOCHS:
+            return None
+        if _validation_steps(view) > FEW_VALIDATION_STEPS:
+            return None
+        fixed = fixed_costs(view)
+        total = view.costs.total
+        share = sum(fixed.values()) / total.value
+        if share < FIXED_SHARE:
+            return None
+        validation = fixed.get("validation", 0.0)
+        longer = 1 - max(1.0, steps) / FEW_STEPS
+        if validation >= VALIDATION_SHARE * sum(fixed.values()):
+            saves = {"validation": _about(validation * (1 - 1 / VALIDATION_EVERY))}
+            all_saved = {name: _about(ns * longer) for name, ns in fixed.items()}
+            further = gain(total, _sum(all_saved)).value
+            cure = Cure(
+                self.safety,
+                f"validation_freq={VALIDATION_EVERY}; epochs of {FEW_STEPS} steps "
+                f"(dataset.repeat, or steps_per_epoch) would give {further:.1f}x",
+                _validate_less(view),
+            )
+        else:
+            saves = {name: _about(ns * longer) for name, ns in fixed.items()}
+            cure = Cure(
+                self.safety,
+                f"longer epochs: dataset.repeat(…) or steps_per_epoch={FEW_STEPS} with as many "
+                "fewer epochs; one fit instead of many",
+            )
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"an epoch has {steps:.0f} steps of {duration(view.core.value)}; beside them "
+                f"{duration(sum(fixed.values()) * steps)} per epoch, {percent(share)} of the time"
+            ),
+            gain=gain(total, _sum(saves)),
+            cure=cure,
+            evidence={
+                "steps_per_epoch": round(steps, 1),
+                "epochs": epochs,
+                "fixed_share": round(share, 3),
+                "validation_ns_per_epoch": round(validation * steps),
+            },
+            saves=saves,
+        )
+
+
+def fixed_costs(view: View) -> dict[str, float]:
+    """Nanoseconds per step that are paid per epoch or per call, not per step."""
+    names = ("epoch_gap", "validation", "start_up")
+    return {name: view.costs.parts[name] for name in names if view.costs.parts.get(name)}
+
+
+def _validation_steps(view: View) -> float:
+    steps = [
+        int(event.detail.get("steps") or 0)
+        for event in view.recorded.events
+        if event.name == "validation"
+    ]
+    return max(steps, default=0)
+
+
+def _validate_less(view: View) -> tuple[SetKeyword, ...]:
+    recorded = view.recorded
+    if not recorded.file or not recorded.line:
+        return ()
+    where = Where(recorded.file, recorded.line)
+    return (SetKeyword(where, "fit", "validation_freq", str(VALIDATION_EVERY)),)
+
+
+def _about(ns: float) -> Interval:
+    return Interval(ns, ns * (1 - PRICE_ERROR), ns)
+
+
+def _sum(saves: dict[str, Interval]) -> Interval:
+    total = Interval.exact(0.0)
+    for saved in saves.values():
+        total = total + saved
+    return total
+
+
+RULE = TinyEpochs()

@@ -1,0 +1,131 @@
+"""# slow-layer (MO003)
+
+## What it finds
+One layer takes far longer than its arithmetic needs on this machine.
+
+## Why it is slow
+The framework has no good kernel for it (grouped convolutions on a CPU), or the layer works sample
+by sample (`map_fn`, `vectorized_map` that falls back, a Python loop): thousands of small
+operations instead of one large one.
+
+## Evidence
+- the layer alone, forward and backward, is a fifth of the step or more;
+- it takes at least 10 times what its multiplications and memory traffic take at the best rates
+  measured on this machine (one large matrix product, one large copy);
+- for a grouped convolution: a copy of the model with a plain one is faster.
+
+## Predicted gain
+For a grouped convolution the step of that copy. Otherwise the step if the layer needed three
+times its ideal time.
+
+## Example
+```python
+class Normalise(keras.layers.Layer):
+    def call(self, x):
+        return tf.map_fn(lambda row: row / tf.norm(row), x)
+```
+
+## Use instead
+```python
+        return x / keras.ops.norm(x, axis=-1, keepdims=True)
+```
+On a CPU `Conv2D(64, 3)` or `SeparableConv2D` instead of `Conv2D(64, 3, groups=8)`.
+
+## Fix safety
+Vectorising keeps the result but for rounding. Another convolution is another model. Advice.
+
+## When not to
+- Recurrent layers work step by step by nature.
+- The layer is near its ceiling: see MO008.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.model_costs import LayerCost
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+SHARE = 0.2
+SLOWNESS = 10.0
+# A vectorised layer still is not ideal.
+VECTORISED = Interval(3.0, 1.5, 8.0)
+RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
+
+
+class SlowLayer:
+    """MO003."""
+
+    code = "MO003"
+    name = "slow-layer"
+    summary = "one layer takes far longer than its arithmetic needs"
+    page = PAGE
+    safety: Safety = "advice"
+
+    def detect(self, view: View) -> Finding | None:
+        """The layer that loses most against what it needs."""
+        if view.frozen is None or view.is_group:
+            return None
+        slow = _slowest(view)
+        if slow is None or slow.step is None:
+            return None
+        needed = slow.needed_ns(view.result("machine_ceiling")) or 0.0
+        ungrouped = view.changed_step("ungrouped")
+        if slow.settings.get("groups", 1) > 1:
+            if ungrouped is None:
+                return None
+            saved = view.frozen.minus(ungrouped)
+        else:
+            saved = slow.step.minus(VECTORISED.scaled(needed))
+        recorded = view.recorded
+        where = Where(recorded.file, recorded.line or 0) if recorded.file else None
+        if slow.file and slow.line:
+            where = Where(slow.file, slow.line)
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where,
+            message=(
+                f"the layer {slow.name} ({slow.type}) takes {duration(slow.step.value)} of a step "
+                f"of {duration(view.frozen.value)}; its arithmetic needs about {duration(needed)}"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(self.safety, _advice(slow)),
+            evidence={
+                "layer": slow.name,
+                "type": slow.type,
+                "layer_ns": round(slow.step.value),
+                "needed_ns": round(needed),
+                "loops": slow.loops,
+                "groups": int(slow.settings.get("groups", 1)),
+            },
+            saves={"step": saved},
+        )
+
+
+def _slowest(view: View) -> LayerCost | None:
+    ceiling = view.result("machine_ceiling")
+    frozen = view.frozen.value if view.frozen is not None else 0.0
+    found: list[tuple[float, LayerCost]] = []
+    for layer in view.layers:
+        needed = layer.needed_ns(ceiling)
+        if layer.step is None or layer.is_model or layer.type in RECURRENT or layer.host_ops:
+            continue
+        if needed and layer.step.value >= max(SHARE * frozen, SLOWNESS * needed):
+            found.append((layer.step.value - needed, layer))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _advice(slow: LayerCost) -> str:
+    if slow.settings.get("groups", 1) > 1:
+        return "a plain or separable convolution instead of groups (another model)"
+    if slow.loops:
+        return "it loops over samples: vectorise it over the whole batch"
+    return "write it with operations on the whole batch, or use another layer"
+
+
+RULE = SlowLayer()

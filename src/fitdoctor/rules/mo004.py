@@ -1,0 +1,104 @@
+"""# host-op-in-model (MO004)
+
+## What it finds
+A layer leaves the framework for Python or NumPy in the middle of the step.
+
+## Why it is slow
+The data is copied out, Python runs under its lock while everything waits, the result is copied
+back. Nothing around it can be fused or run on a device, and gradients stop there.
+
+## Evidence
+- the layer's compiled function holds a `numpy_function`, `py_function`, `pure_callback` or, on
+  torch, tensors become NumPy arrays while it runs;
+- the layer alone is 5 % or more of the step.
+
+## Predicted gain
+The step if the layer took three times what its arithmetic needs on this machine.
+
+## Example
+```python
+class Scale(keras.layers.Layer):
+    def call(self, x):
+        return tf.numpy_function(lambda a: np.tanh(a), [x], tf.float32)
+```
+
+## Use instead
+```python
+        return keras.ops.tanh(x)
+```
+
+## Fix safety
+The same function written with `keras.ops` may round differently, and has gradients where the
+NumPy one had none: advice.
+
+## When not to
+The op runs once per epoch, or outside the step.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.model_costs import LayerCost
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration, percent
+
+PAGE = __doc__ or ""
+
+SHARE = 0.05
+NATIVE = Interval(3.0, 1.5, 8.0)
+
+
+class HostOpInModel:
+    """MO004."""
+
+    code = "MO004"
+    name = "host-op-in-model"
+    summary = "a layer leaves the framework for Python in the middle of the step"
+    page = PAGE
+    safety: Safety = "advice"
+
+    def detect(self, view: View) -> Finding | None:
+        """The costliest layer with a host op in it."""
+        if view.frozen is None or view.is_group:
+            return None
+        hosts = [layer for layer in view.layers if layer.host_ops and layer.step is not None]
+        if not hosts:
+            return None
+        layer: LayerCost = max(hosts, key=lambda one: one.step.value if one.step else 0.0)
+        step = layer.step
+        if step is None or step.value < SHARE * view.frozen.value:
+            return None
+        needed = layer.needed_ns(view.result("machine_ceiling")) or 0.0
+        spent = Interval(
+            min(step.value, view.frozen.value),
+            min(step.low, view.frozen.value),
+            min(step.high, view.frozen.value),
+        )
+        saved = spent.minus(NATIVE.scaled(needed))
+        recorded = view.recorded
+        where = Where(recorded.file, recorded.line or 0) if recorded.file else None
+        if layer.file and layer.line:
+            where = Where(layer.file, layer.line)
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where,
+            message=(
+                f"the layer {layer.name} ({layer.type}) computes in Python or NumPy: "
+                f"{duration(spent.value)}, {percent(spent.value / view.frozen.value)} of a step"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(self.safety, "write it with keras.ops"),
+            evidence={
+                "layer": layer.name,
+                "type": layer.type,
+                "layer_ns": round(step.value),
+                "host_ops": layer.host_ops,
+            },
+            saves={"step": saved},
+        )
+
+
+RULE = HostOpInModel()

@@ -1,0 +1,79 @@
+"""# unhelpful-precision (MO005)
+
+## What it finds
+The model computes in float16 or bfloat16, and is slower for it.
+
+## Why it is slow
+Half precision pays where the hardware has units for it. A CPU emulates float16, and every layer
+casts its inputs and weights.
+
+## Evidence
+A copy of your model in float32 takes at least 10 % less time per step.
+
+## Predicted gain
+The step of that copy.
+
+## Example
+```python
+keras.config.set_dtype_policy("mixed_float16")
+```
+
+## Use instead
+```python
+keras.config.set_dtype_policy("float32")
+```
+
+## Fix safety
+Another precision: unsafe, though a more exact one.
+
+## When not to
+On a GPU with tensor cores and large layers: the trial then shows no gain.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+WORTH_GAIN = 1.10
+
+
+class UnhelpfulPrecision:
+    """MO005."""
+
+    code = "MO005"
+    name = "unhelpful-precision"
+    summary = "half precision makes the step slower here"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """The same model in float32 is faster."""
+        full = view.changed_step("float32")
+        if full is None or view.frozen is None:
+            return None
+        saved = view.frozen.minus(full)
+        priced = gain(view.costs.total, saved)
+        if priced.value < WORTH_GAIN:
+            return None
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"in half precision a step takes {duration(view.frozen.value)}, in float32 "
+                f"{duration(full.value)}"
+            ),
+            gain=priced,
+            cure=Cure(self.safety, 'keras.config.set_dtype_policy("float32")'),
+            evidence={"step_ns": round(view.frozen.value), "float32_ns": round(full.value)},
+            saves={"step": saved},
+        )
+
+
+RULE = UnhelpfulPrecision()
