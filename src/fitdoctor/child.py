@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from fitdoctor.probes.examiner import Examiner
+from fitdoctor.recorder import overrides
 from fitdoctor.recorder.backends import (
     graph_clock,
     jax,
@@ -43,6 +44,7 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     _watch_keras(recorder, hooks)
     _watch_backends(recorder, hooks, traces, loops)
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
+    overrides.apply(hooks, options.get("trial") or {})
     hooks.install()
     # A forked worker is a copy of this process: it must not record, and must not probe.
     os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())

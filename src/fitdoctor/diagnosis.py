@@ -45,6 +45,8 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     "CB005": frozenset({"HO002", "HO004"}),
     # Recompiling makes some steps slower than others.
     "EN004": frozenset({"CO001", "CO002"}),
+    # Too few cores make every kind of step slower; other backends have other costs.
+    "MO003": frozenset({"EN002"}),
 }
 # A step this much longer than on a frozen batch, where input is slow, is held up by loading.
 CONTENTION_SHARE = 0.3
@@ -182,6 +184,8 @@ def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     kept: list[Finding] = []
     rules = {finding.rule for finding in findings}
     for finding in findings:
+        if finding.rule == "EN006" and len(rules) > 1:
+            continue  # a last resort
         if any(finding.rule == hidden and by & rules for hidden, by in EXPLAINED_BY.items()):
             continue
         if finding.rule in WHY_LOADING_IS_SLOW and any(k.rule in WHY_LOADING_IS_SLOW for k in kept):

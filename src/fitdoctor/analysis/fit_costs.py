@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS, Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
@@ -15,6 +16,7 @@ from fitdoctor.recording.schema import RecordedWorkload
 WINDOW_NS = 50_000_000  # shorter steps are judged in groups of at least this length
 OTHERS_LIMIT_CORES = 0.10
 MIN_CLEAN_ROWS = 10
+MIN_SINGLE_STEPS = 5
 # With so many whole epochs, each counts as one measurement.
 MIN_EPOCHS = 3
 WHOLE_EPOCH = 0.95
@@ -25,7 +27,7 @@ ONE_OFF_ROWS = 3
 def fit_costs(workload: RecordedWorkload) -> Costs | None:
     """Costs per step, or None when no two steps followed each other."""
     rows = rows_of(workload)
-    timed = [row for row in rows if row.period is not None]
+    timed = [row for row in rows if row.period is not None] or _single_steps(rows)
     if not timed:
         return None
     clean, disturbed = _undisturbed(timed)
@@ -56,6 +58,18 @@ def fit_costs(workload: RecordedWorkload) -> Costs | None:
         recurring_compiles=len(recurring),
         disturbed_share=disturbed,
     )
+
+
+def _single_steps(rows: Sequence[Row]) -> list[Row]:
+    """Epochs of one step have no next step to measure to: the step ends where it ends.
+
+    One such row is a fit of one step, of which nothing can be said.
+    """
+    if len(rows) < MIN_SINGLE_STEPS:
+        return []
+    return [
+        replace(row, period=round(row.step + (row.wait or 0.0)) + row.callbacks) for row in rows
+    ]
 
 
 def _together(inside: dict[str, float], extras: dict[str, float]) -> dict[str, float]:

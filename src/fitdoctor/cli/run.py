@@ -86,6 +86,18 @@ class Talk:
     help="Let the script go on to its end after the examination.",
 )
 @click.option("--no-probes", is_flag=True, help="Only record; no experiments with the model.")
+@click.option(
+    "--no-trials",
+    is_flag=True,
+    help="Never start the script again to try a setting that needs a fresh process.",
+)
+@click.option(
+    "--try-backend",
+    "backends",
+    type=click.Choice(("tensorflow", "jax", "torch")),
+    multiple=True,
+    help="Also run the script for a few seconds on another Keras backend.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
 @click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True)
@@ -102,6 +114,8 @@ def command(
     budget: float,
     go_on: bool,
     no_probes: bool,
+    no_trials: bool,
+    backends: tuple[str, ...],
     **talk: Any,
 ) -> None:
     """Run SCRIPT with its own ARGS and say why its training is slow.
@@ -114,7 +128,16 @@ def command(
     (check_module if module else check_script)(script)
     outputs = _checked_outputs(output, json_output, force=force)
     options = {"budget_s": budget, "continue": go_on, "probes": not no_probes}
-    _run(script, list(args), module, options=options, outputs=outputs, talk=Talk(**talk))
+    trials = None if no_trials or no_probes or go_on else backends
+    _run(
+        script,
+        list(args),
+        module,
+        options=options,
+        outputs=outputs,
+        talk=Talk(**talk),
+        trials=trials,
+    )
 
 
 def _number(seconds: float) -> float:
@@ -144,6 +167,7 @@ def _run(
     options: dict[str, Any],
     outputs: list[Output],
     talk: Talk,
+    trials: tuple[str, ...] | None,
 ) -> None:
     from fitdoctor.recorder import files
     from fitdoctor.recorder.launch import command_line, end_like
@@ -153,11 +177,31 @@ def _run(
     header = files.header_record(script=script, argv=args, module=module, options=options)
     files.begin(recording, header, machine_record())
     talk.say(f"recording {script} → {_short(recording)}")
-    outcome = _record(command_line(script, args, module=module), recording, options, talk)
+    command = command_line(script, args, module=module)
+    outcome = _record(command, recording, options, talk)
+    if trials is not None and outcome.code == 0:
+        _try_settings(command, recording, trials, talk)
     failure = _report_safely(recording, outputs, talk)
     if failure and (outcome.code == 0 or outcome.overstayed):
         sys.exit(failure)
     end_like(outcome)
+
+
+def _try_settings(
+    command: list[str], recording: Path, backends: tuple[str, ...], talk: Talk
+) -> None:
+    """What only a fresh process can try, where the recording gives a reason to."""
+    from fitdoctor.errors import FitdoctorError
+    from fitdoctor.recording.reader import read_recording
+    from fitdoctor.trials.fresh import run_trial
+    from fitdoctor.trials.suspicion import suspected
+
+    try:
+        seen = read_recording(recording)
+        for trial in suspected(seen, backends):
+            run_trial(recording, seen, command, trial, talk.say)
+    except FitdoctorError as error:  # the report that follows says what is wrong with it
+        talk.say(f"no settings were tried: {error.message}")
 
 
 def _record(command: list[str], recording: Path, options: dict[str, Any], talk: Talk) -> Outcome:

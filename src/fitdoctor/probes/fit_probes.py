@@ -11,6 +11,7 @@ from fitdoctor.probes import frozen, input_probes, loader, padding, scaling, set
 from fitdoctor.probes.array_conversion import array_conversion
 from fitdoctor.probes.experiment import Data, run_probe
 from fitdoctor.probes.model_probes import ModelExamination
+from fitdoctor.probes.threads import thread_facts
 from fitdoctor.probes.validation_batches import validation_batches
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
 from fitdoctor.recorder.backends.model_state import all_layers
@@ -83,6 +84,7 @@ class FitExamination:
     def _probe_all(self) -> None:
         time.sleep(SETTLE_S)
         self._facts = self._probe("input", self._input) or {}
+        self._probe("threads", lambda: thread_facts(self._backend.name))
         if self._is_one_shot():
             self._probe("source", self._source)
         frozen_data = self._probe("frozen_batch", self._frozen)

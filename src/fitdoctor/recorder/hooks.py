@@ -22,6 +22,7 @@ class ImportHooks(MetaPathFinder):
         """Report a failing action instead of breaking the user's import."""
         self._actions: dict[str, list[Action]] = {}
         self._on_error = on_error
+        self._before: dict[str, list[Callable[[], None]]] = {}
         self._looking: set[str] = set()
 
     def install(self) -> None:
@@ -40,6 +41,10 @@ class ImportHooks(MetaPathFinder):
         if module is not None:
             self._act(name, module)
 
+    def before_import(self, name: str, action: Callable[[], None]) -> None:
+        """Run the action right before `name` is executed for the first time."""
+        self._before.setdefault(name, []).append(action)
+
     def find_spec(
         self,
         fullname: str,
@@ -47,7 +52,11 @@ class ImportHooks(MetaPathFinder):
         target: ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
         """Let the other finders find the module, then watch its loader."""
-        if fullname not in self._actions or fullname in self._looking:
+        if fullname in self._looking:
+            return None
+        for action in self._before.pop(fullname, ()):
+            action()
+        if fullname not in self._actions:
             return None
         self._looking.add(fullname)
         try:

@@ -77,6 +77,7 @@ def launch(
     options: dict[str, Any],
     on_start: Callable[[int], None] | None = None,
     grace_s: float = OVERSTAY_GRACE_S,
+    silent: bool = False,
 ) -> Outcome:
     """Run the command to its end, passing signals on.
 
@@ -86,13 +87,20 @@ def launch(
         options: Options of the recorder in the child.
         on_start: Called with the process id once the child runs.
         grace_s: How long an examined script may go on before it is ended.
+        silent: Without the terminal: a trial is not the run that the user asked for.
     """
     relay = _SignalRelay()
     with relay.installed():
         # Files the shell opened for the script, as in `train.py <(zcat data.gz)`, must
         # reach it; those that fitdoctor opens itself are not inheritable.
+        nowhere = subprocess.DEVNULL if silent else None
         process = subprocess.Popen(
-            command, env=child_environment(recording, options), close_fds=False
+            command,
+            env=child_environment(recording, options),
+            close_fds=False,
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
         )
         relay.attach(process)
         # With --continue an examined script goes on; only its end counts.

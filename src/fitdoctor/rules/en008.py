@@ -73,8 +73,9 @@ class MemoryPressure:
         usual, slow = statistics.median(outside), statistics.median(inside)
         if slow < SLOWER * usual:
             return None
-        lost = (slow - usual) * len(inside) / (len(inside) + len(outside))
-        saved = Interval.around(lost, 0.3)
+        now = statistics.fmean([*inside, *outside])
+        lost = view.costs.total.value * max(0.0, 1 - usual / now)
+        saved = Interval(lost, 0.7 * lost, lost)
         recorded = view.recorded
         return Finding(
             rule=self.code,

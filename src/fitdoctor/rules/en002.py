@@ -1,0 +1,94 @@
+"""# thread-quota-mismatch (EN002)
+
+## What it finds
+The step computes with more threads than it may use cores.
+
+## Why it is slow
+Threads that wait for each other take turns on too few cores: each waits for one that is not
+running. On free cores too many threads are harmless; under a quota or an affinity they are not.
+
+## Evidence
+- the number of threads asked for (`TF_NUM_INTRAOP_THREADS`, `tf.config.threading`,
+  `torch.set_num_threads`) is larger than the cores that affinity and quota allow;
+- the same script in fresh processes with as many threads as cores, in turns with the script as
+  it is, takes at least 10 % less time per step.
+
+## Predicted gain
+The step as measured with as many threads as cores.
+
+## Example
+```shell
+docker run --cpus 1 -e TF_NUM_INTRAOP_THREADS=32 ...
+```
+
+## Use instead
+Leave the number unset, or set it to the cores you have.
+
+## Fix safety
+Sums are added up in another order: results differ in the last digits. Unsafe.
+
+## When not to
+The cores are there: then the number does not matter.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+WORTH_GAIN = 1.10
+
+
+class ThreadQuotaMismatch:
+    """EN002."""
+
+    code = "EN002"
+    name = "thread-quota-mismatch"
+    summary = "more threads than the cores they may use"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Fresh runs with fewer threads are faster."""
+        threads, trial = view.result("threads"), view.result("fresh_threads")
+        if not threads or not trial:
+            return None
+        ratios = [
+            before / after for before, after in zip(trial["as_is"], trial["changed"], strict=True)
+        ]
+        ratio = sum(ratios) / len(ratios)
+        if ratio < WORTH_GAIN or min(ratios) <= 1.0:
+            return None
+        total = view.costs.total
+        saved = Interval(
+            total.value * (1 - 1 / ratio),
+            total.value * (1 - 1 / min(ratios)),
+            total.value * (1 - 1 / max(ratios)),
+        )
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"{threads['asked']} threads compute on {threads['allowed']} allowed core"
+                f"{'s' if threads['allowed'] != 1 else ''}; with as many threads as cores a step "
+                f"takes {duration(min(trial['changed']))} instead of "
+                f"{duration(min(trial['as_is']))}"
+            ),
+            gain=gain(total, saved),
+            cure=Cure(
+                self.safety,
+                f"leave the number of threads unset, or set it to {threads['allowed']}",
+            ),
+            evidence={"asked": int(threads["asked"]), "allowed": int(threads["allowed"])},
+            saves={"step": saved},
+        )
+
+
+RULE = ThreadQuotaMismatch()

@@ -1,0 +1,92 @@
+"""# slower-backend (EN006)
+
+## What it finds
+The same script is clearly faster on another of Keras's backends.
+
+## Why it is slow
+Backends differ by kernel and by what they do around a step: on a CPU, TensorFlow's convolutions are
+faster, JAX starts tiny steps sooner, torch runs every op by itself.
+
+## Evidence
+The script itself, unchanged, run in fresh processes on its own and on the other backend in turns
+(`fitdoctor run --try-backend NAME`): the other takes at least 20 % less time per step.
+
+## Predicted gain
+The ratio of those runs.
+
+## Example
+```shell
+KERAS_BACKEND=torch python train.py
+```
+
+## Use instead
+```shell
+KERAS_BACKEND=jax python train.py
+```
+
+## Fix safety
+The same model with other rounding and other random numbers: advice.
+
+## When not to
+Any other cause was found: cure that first.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+WORTH_GAIN = 1.25
+BACKENDS = ("tensorflow", "jax", "torch")
+
+
+class SlowerBackend:
+    """EN006."""
+
+    code = "EN006"
+    name = "slower-backend"
+    summary = "the same script is faster on another backend"
+    page = PAGE
+    safety: Safety = "advice"
+
+    def detect(self, view: View) -> Finding | None:
+        """The best of the backends that were tried."""
+        best: tuple[float, list[float], str, float] | None = None
+        for name in BACKENDS:
+            trial = view.result(f"fresh_{name}")
+            if not trial:
+                continue
+            pairs = zip(trial["as_is"], trial["changed"], strict=True)
+            ratios = [before / after for before, after in pairs]
+            mean = sum(ratios) / len(ratios)
+            if best is None or mean > best[0]:
+                best = (mean, ratios, name, min(trial["changed"]))
+        if best is None or best[0] < WORTH_GAIN or min(best[1]) <= 1.0:
+            return None
+        ratio, ratios, name, step = best
+        total = view.costs.total.value
+        saved = Interval(
+            total * (1 - 1 / ratio), total * (1 - 1 / min(ratios)), total * (1 - 1 / max(ratios))
+        )
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"on {name} the same script takes {duration(step)} per step, on {view.backend} "
+                f"{duration(total)}"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(self.safety, f"KERAS_BACKEND={name}"),
+            evidence={"backend": name, "step_ns": round(step)},
+            saves={"step": saved},
+        )
+
+
+RULE = SlowerBackend()

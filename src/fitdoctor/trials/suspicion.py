@@ -1,0 +1,55 @@
+"""Which settings are worth a fresh process, from what a recording shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fitdoctor.recording.schema import RecordedWorkload, Recording
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting to force upon a fresh run of the script."""
+
+    name: str  # of the probe that it becomes in the recording
+    workload: int
+    forced: dict[str, Any]
+    reason: str
+
+
+def suspected(recording: Recording, backends: tuple[str, ...] = ()) -> list[Trial]:
+    """Trials that the recording gives a reason for, and those asked for.
+
+    Args:
+        recording: The finished recording.
+        backends: Other backends to try, when the user wants to know.
+    """
+    workload = _main_workload(recording)
+    if workload is None or not recording.examined:
+        return []
+    trials = []
+    threads = workload.result("threads") or {}
+    asked, allowed = threads.get("asked"), threads.get("allowed")
+    if asked and allowed and asked > allowed:
+        trials.append(
+            Trial(
+                "fresh_threads",
+                workload.number,
+                {"threads": allowed},
+                f"{asked} threads are asked for on {allowed} allowed core"
+                f"{'s' if allowed != 1 else ''}",
+            )
+        )
+    own = recording.keras.get("backend")
+    trials.extend(
+        Trial(f"fresh_{name}", workload.number, {"backend": name}, f"Keras on {name}")
+        for name in backends
+        if name != own
+    )
+    return trials
+
+
+def _main_workload(recording: Recording) -> RecordedWorkload | None:
+    fits = [w for w in recording.workloads if w.kind == "fit" and w.parent is None]
+    return max(fits, key=lambda w: sum(call.dur for call in w.calls), default=None)

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fitdoctor.diagnosis import diagnose
+from fitdoctor.recording.schema import Event
+from fitdoctor.rules import co001, co002, en002, en004, en006, en008
+from synthetic import MS, fit_workload, recording, view
+
+
+class TestThreads:
+    def tried(self, as_is: list[float], changed: list[float]):
+        probes = {
+            "threads": {"asked": 32, "allowed": 1, "backend": "tensorflow"},
+            "fresh_threads": {"as_is": as_is, "changed": changed, "forced": {"threads": 1}},
+        }
+        return view(fit_workload(probes=probes))
+
+    def test_silent_without_a_trial(self) -> None:
+        assert en002.RULE.detect(view(fit_workload())) is None
+
+    def test_silent_where_the_trial_shows_nothing(self) -> None:
+        assert en002.RULE.detect(self.tried([10 * MS, 10 * MS], [9.8 * MS, 9.9 * MS])) is None
+
+    def test_silent_where_the_runs_disagree(self) -> None:
+        assert en002.RULE.detect(self.tried([10 * MS, 14 * MS], [10.5 * MS, 9 * MS])) is None
+
+    def test_the_measured_ratio(self) -> None:
+        finding = en002.RULE.detect(self.tried([20 * MS, 19 * MS], [10 * MS, 10 * MS]))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(1.95, rel=0.02)
+        assert "32 threads compute on 1 allowed core;" in finding.message
+
+
+class TestBackend:
+    def tried(self, changed: float, **more: Any):
+        probes = {"fresh_jax": {"as_is": [10 * MS, 10 * MS], "changed": [changed] * 2}, **more}
+        return view(fit_workload(probes=probes))
+
+    def test_silent_where_the_other_is_no_faster(self) -> None:
+        assert en006.RULE.detect(self.tried(9 * MS)) is None
+
+    def test_the_measured_ratio(self) -> None:
+        finding = en006.RULE.detect(self.tried(4 * MS))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(2.5, rel=0.02)
+        assert finding.cure.summary == "KERAS_BACKEND=jax"
+
+
+def growing(factor: float, *, jump: bool = False):
+    """600 steps whose time grows evenly, or jumps once, to `factor` times the first."""
+    workload = fit_workload(steps=600)
+    block = workload.blocks[0]
+    times, steps, t = [], [], 10**9
+    for i in range(600):
+        share = (i >= 300) if jump else i / 599
+        step = round(10 * MS * (1 + (factor - 1) * share))
+        times.append(t)
+        steps.append(step)
+        t += step
+    return view(replace(workload, blocks=(replace(block, t=tuple(times), step=tuple(steps)),)))
+
+
+class TestSlowsDown:
+    def test_silent_on_equal_steps(self) -> None:
+        assert en004.RULE.detect(growing(1.0)) is None
+
+    def test_silent_on_a_slight_drift(self) -> None:
+        assert en004.RULE.detect(growing(1.2)) is None
+
+    def test_silent_on_one_jump(self) -> None:
+        assert en004.RULE.detect(growing(3.0, jump=True)) is None
+
+    def test_steady_growth(self) -> None:
+        finding = en004.RULE.detect(growing(3.0))
+        assert finding is not None
+        # The mean is twice the beginning; the first third's median is 4/3 of it.
+        assert finding.gain.value == pytest.approx(2 / (4 / 3), rel=0.05)
+
+
+class TestMemory:
+    def pressed(self, share: float, rate: float, slow: int):
+        workload = fit_workload(steps=200)
+        block = workload.blocks[0]
+        times, t = [], 10**9
+        for i in range(200):
+            times.append(t)
+            t += slow if i >= 100 else 10 * MS
+        made = view(replace(workload, blocks=(replace(block, t=tuple(times)),)))
+        return replace(made, faulting=((times[100], t, rate),), memory_share=share)
+
+    def test_silent_with_free_memory(self) -> None:
+        assert en008.RULE.detect(self.pressed(0.4, 500, 30 * MS)) is None
+
+    def test_silent_without_faults(self) -> None:
+        assert en008.RULE.detect(self.pressed(0.95, 1, 30 * MS)) is None
+
+    def test_silent_where_faults_cost_nothing(self) -> None:
+        assert en008.RULE.detect(self.pressed(0.95, 500, 10 * MS)) is None
+
+    def test_steps_under_faults_are_slower(self) -> None:
+        finding = en008.RULE.detect(self.pressed(0.95, 500, 30 * MS))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(2, rel=0.1)
+
+
+def compiling(shapes: list[str], *, every: int = 4):
+    """A JAX fit in which every fourth step compiles for 200 ms."""
+    workload = fit_workload(steps=200, period=10 * MS, step=9 * MS, detail={"backend": "jax"})
+    block = workload.blocks[0]
+    times, steps, events, t = [], [], [], 10**9
+    for i in range(200):
+        compiles = i % every == 0
+        step = 209 * MS if compiles else 9 * MS
+        if compiles:
+            shape = shapes[(i // every) % len(shapes)]
+            events.append(
+                Event("compile", t, 200 * MS, 0, i, {"name": "step", "shapes": [shape], "model": 1})
+            )
+        times.append(t)
+        steps.append(step)
+        t += step + MS
+    return replace(
+        workload,
+        blocks=(replace(block, t=tuple(times), step=tuple(steps)),),
+        events=tuple(events),
+    )
+
+
+class TestShapes:
+    def test_silent_without_compiles(self) -> None:
+        assert co002.RULE.detect(view(fit_workload(), backend="jax")) is None
+
+    def test_one_shape_again_and_again_is_retracing(self) -> None:
+        seen = view(compiling(["float32[8, 60]"]), backend="jax")
+        assert co002.RULE.detect(seen) is None
+        assert co001.RULE.detect(seen) is not None
+
+    def test_many_shapes(self) -> None:
+        seen = view(compiling([f"float32[8, {n}]" for n in range(50)]), backend="jax")
+        finding = co002.RULE.detect(seen)
+        assert finding is not None
+        assert finding.evidence["shapes"] == 50
+        assert finding.gain.value == pytest.approx(60 / 12, rel=0.1)
+        assert co001.RULE.detect(seen) is None
+
+
+def test_a_slower_backend_is_the_last_resort() -> None:
+    probes = {
+        "fresh_jax": {"as_is": [10 * MS] * 2, "changed": [4 * MS] * 2},
+        "threads": {"asked": 32, "allowed": 1},
+        "fresh_threads": {"as_is": [10 * MS] * 2, "changed": [5 * MS] * 2},
+    }
+    found = diagnose(recording(fit_workload(probes=probes))).workloads[0].findings
+    assert [finding.rule for finding in found] == ["EN002"]

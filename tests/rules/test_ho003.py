@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fitdoctor.recording.schema import CallRow, Event, RecordedWorkload, StepBlock
+from fitdoctor.rules.ho003 import RULE
+from synthetic import MS, fit_workload, view
+
+
+def short_epochs(
+    *,
+    steps: int = 2,
+    epochs: int = 100,
+    gap: int = 30 * MS,
+    validation: int = 30 * MS,
+    validation_steps: int = 1,
+) -> RecordedWorkload:
+    """Epochs of a few steps of 2 ms, with a gap and a validation pass after each."""
+    base = fit_workload(detail={"epochs": epochs})
+    blocks, events = [], []
+    t = 10**9
+    for epoch in range(epochs):
+        times = tuple(t + i * 2 * MS for i in range(steps))
+        blocks.append(
+            StepBlock(
+                call=0,
+                epoch=epoch,
+                executions=1,
+                t=times,
+                step=(2 * MS,) * steps,
+                wait=(0,) * steps,
+                callbacks=(0,) * steps,
+                graph_wait=None,
+                others_cores=0.0,
+                after_pause=False,
+            )
+        )
+        t += steps * 2 * MS
+        if validation:
+            events.append(Event("validation", t, validation, 0, None, {"steps": validation_steps}))
+        t += validation + gap
+    call = CallRow(
+        t=10**9 - 5 * MS,
+        dur=t - 10**9 + 5 * MS,
+        steps=steps * epochs,
+        start_up=5 * MS,
+        validation=validation * epochs,
+        epoch_callbacks=0,
+        batch_callbacks=0,
+        step=2 * MS * steps * epochs,
+        wait=0,
+        epochs=epochs,
+    )
+    return replace(base, blocks=tuple(blocks), events=tuple(events), calls=(call,))
+
+
+def test_silent_on_long_epochs() -> None:
+    assert RULE.detect(view(short_epochs(steps=200, epochs=4))) is None
+
+
+def test_silent_where_the_gap_is_small() -> None:
+    assert RULE.detect(view(short_epochs(steps=40, gap=5 * MS, validation=0))) is None
+
+
+def test_silent_on_two_epochs() -> None:
+    assert RULE.detect(view(short_epochs(epochs=2))) is None
+
+
+def test_a_long_validation_is_another_rules_matter() -> None:
+    assert RULE.detect(view(short_epochs(validation=300 * MS, validation_steps=60))) is None
+
+
+def test_validation_every_tenth_epoch() -> None:
+    finding = RULE.detect(view(short_epochs()))
+    assert finding is not None
+    # 64 ms per epoch, of which 27 ms go.
+    assert finding.gain.value == pytest.approx(64 / (64 - 27), rel=0.02)
+    assert "validation_freq=10" in finding.cure.summary
+    assert [edit.keyword for edit in finding.cure.edits] == ["validation_freq"]
+    assert finding.cure.safety == "unsafe"
+
+
+def test_without_validation_epochs_become_longer() -> None:
+    finding = RULE.detect(view(short_epochs(validation=0)))
+    assert finding is not None
+    # 34 ms per epoch of 2 steps; as epochs of 50 steps the gap is a 25th.
+    assert finding.gain.value == pytest.approx(34 / (4 + 30 / 25), rel=0.03)
+    assert finding.cure.edits == ()
+
+
+def test_epochs_of_one_step_are_judged_too() -> None:
+    finding = RULE.detect(view(short_epochs(steps=1)))
+    assert finding is not None
+    assert finding.evidence["steps_per_epoch"] == 1

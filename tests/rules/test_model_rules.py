@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fitdoctor.rules import co003, co004, mo002, mo003, mo004, mo005, mo007, mo008
+from synthetic import MS, fit_workload, view, windows
+
+CEILING = {"flops_per_s": 50e9, "bytes_per_s": 10e9}
+
+
+def layer(name: str, ns: float, *, alone: float | None = None, **more: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "name": name,
+        "type": "Dense",
+        "ns": ns,
+        "parameters": 1000,
+        "flops": 1e6,
+        "bytes": 1e5,
+        "is_model": False,
+        "is_user": False,
+        "settings": {},
+        **more,
+    }
+    if alone is not None:
+        row["alone"] = windows(alone)
+    return row
+
+
+def model_view(*layers: dict[str, Any], step: int = 20 * MS, **probes: dict[str, Any]):
+    all_probes: dict[str, dict[str, Any]] = {
+        "frozen_batch": windows(step),
+        "machine_ceiling": CEILING,
+        **probes,
+    }
+    if layers:
+        all_probes["layers"] = {"layers": list(layers), "without_fixed_price": True}
+    return view(fit_workload(period=step, step=step, probes=all_probes))
+
+
+def copies(as_is: float, **changed: float) -> dict[str, Any]:
+    return {
+        "copy_as_is": windows(as_is),
+        **{f"copy_{name}": windows(ns, first_ns=10**9) for name, ns in changed.items()},
+    }
+
+
+class TestSlowLayer:
+    def test_silent_near_the_ceiling(self) -> None:
+        # 30 GFLOP at 50 GFLOP/s: three times 0.2 s would be needed; it takes less than ten times.
+        busy = layer("conv", 6 * MS, alone=15 * MS, flops=80e6)
+        assert mo003.RULE.detect(model_view(busy)) is None
+
+    def test_silent_on_a_small_share(self) -> None:
+        assert mo003.RULE.detect(model_view(layer("norm", MS, alone=2 * MS))) is None
+
+    @pytest.mark.parametrize("kind", ["LSTM", "GRU", "Bidirectional"])
+    def test_silent_on_recurrence(self, kind: str) -> None:
+        assert mo003.RULE.detect(model_view(layer("r", 9 * MS, alone=18 * MS, type=kind))) is None
+
+    def test_silent_on_host_ops_which_have_their_own_rule(self) -> None:
+        assert mo003.RULE.detect(model_view(layer("h", 9 * MS, alone=18 * MS, host_ops=1))) is None
+
+    def test_silent_on_groups_that_are_no_slower(self) -> None:
+        grouped = layer("conv", 9 * MS, alone=18 * MS, settings={"groups": 8})
+        found = mo003.RULE.detect(model_view(grouped, **copies(20 * MS, ungrouped=21 * MS)))
+        assert found is None or found.gain.value < 1.05
+
+    def test_a_loop_over_samples(self) -> None:
+        row = layer("rows", 9 * MS, alone=15 * MS, loops=1, is_user=True, file="/u/m.py", line=7)
+        finding = mo003.RULE.detect(model_view(row))
+        assert finding is not None
+        assert (finding.where.file, finding.where.line) == ("/u/m.py", 7)
+        assert finding.gain.value == pytest.approx(20 / 5, rel=0.1)
+        assert "vectorise" in finding.cure.summary
+
+    def test_grouped_convolution_by_trial(self) -> None:
+        grouped = layer("conv", 9 * MS, alone=18 * MS, settings={"groups": 8})
+        finding = mo003.RULE.detect(model_view(grouped, **copies(20 * MS, ungrouped=2 * MS)))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(10, rel=0.1)
+        assert finding.cure.safety == "advice"
+
+
+class TestHostOp:
+    def test_silent_without_host_ops(self) -> None:
+        assert mo004.RULE.detect(model_view(layer("dense", 9 * MS, alone=15 * MS))) is None
+
+    def test_silent_on_a_small_share(self) -> None:
+        assert mo004.RULE.detect(model_view(layer("np", MS, alone=MS // 2, host_ops=1))) is None
+
+    def test_priced_by_the_layer_alone(self) -> None:
+        finding = mo004.RULE.detect(model_view(layer("np", 9 * MS, alone=15 * MS, host_ops=1)))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(4, rel=0.1)
+        assert "keras.ops" in finding.cure.summary
+
+
+class TestCopies:
+    @pytest.mark.parametrize("rule", [mo002.RULE, mo005.RULE, co004.RULE, mo007.RULE])
+    def test_silent_where_nothing_was_tried(self, rule: Any) -> None:
+        assert rule.detect(model_view()) is None
+
+    @pytest.mark.parametrize(("rule", "copy"), [(mo002.RULE, "sgd"), (mo005.RULE, "float32")])
+    def test_silent_where_the_copy_is_no_faster(self, rule: Any, copy: str) -> None:
+        assert rule.detect(model_view(**copies(20 * MS, **{copy: 19.5 * MS}))) is None
+
+    @pytest.mark.parametrize(("rule", "copy"), [(mo002.RULE, "sgd"), (mo005.RULE, "float32")])
+    def test_priced_by_the_copy(self, rule: Any, copy: str) -> None:
+        finding = rule.detect(model_view(**copies(18 * MS, **{copy: 4.5 * MS})))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(4, rel=0.05)
+        assert finding.cure.safety != "safe"
+
+    def test_jit_that_helps_is_left_alone(self) -> None:
+        assert co004.RULE.detect(model_view(jit_off=windows(30 * MS))) is None
+
+    def test_jit_that_hurts(self) -> None:
+        finding = co004.RULE.detect(model_view(jit_off=windows(10 * MS)))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(2, rel=0.05)
+
+
+class TestPadding:
+    def padded(self, shorter: float | None):
+        data: dict[str, Any] = {"length": 500, "real": 35.0, "bucketed": 48, "rows": 32}
+        if shorter is not None:
+            data.update(windows(shorter))
+        return model_view(padding=data)
+
+    def test_silent_where_batches_are_full(self) -> None:
+        assert mo007.RULE.detect(self.padded(None)) is None
+
+    def test_silent_where_length_does_not_matter(self) -> None:
+        assert mo007.RULE.detect(self.padded(19 * MS)) is None
+
+    def test_the_step_at_the_length_it_needs(self) -> None:
+        finding = mo007.RULE.detect(self.padded(2.5 * MS))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(8, rel=0.05)
+        assert "93 %" in finding.message
+
+
+class TestDominantLayer:
+    def test_the_measured_half_width_is_the_price(self) -> None:
+        found = mo008.RULE.detect(
+            model_view(
+                layer("big", 90 * MS),
+                layer("small", MS),
+                **copies(20 * MS, half=12 * MS, gru=15 * MS),
+            )
+        )
+        assert found is not None
+        assert found.gain.value == pytest.approx(20 / 12, rel=0.05)
+        assert "as a GRU" in found.cure.summary
+
+
+class TestExplodingTrace:
+    def started(self, first: int, *, epochs: int = 1, rolled: bool = True):
+        workload = fit_workload(period=20 * MS, step=20 * MS, steps=16, detail={"epochs": epochs})
+        from dataclasses import replace
+
+        call = replace(workload.calls[0], start_up=first)
+        probes = copies(20 * MS, rolled=40 * MS) if rolled else {}
+        made = fit_workload(probes={"frozen_batch": windows(20 * MS), **probes}).probes
+        return view(replace(workload, calls=(call,), probes=made))
+
+    def test_silent_on_a_usual_start(self) -> None:
+        assert co003.RULE.detect(self.started(10**9)) is None
+
+    def test_silent_on_a_long_run(self) -> None:
+        assert co003.RULE.detect(self.started(10 * 10**9, epochs=5000)) is None
+
+    def test_silent_where_the_start_is_not_tracing(self) -> None:
+        assert co003.RULE.detect(self.started(10 * 10**9, rolled=False)) is None
+
+    def test_the_whole_run_is_priced(self) -> None:
+        finding = co003.RULE.detect(self.started(10 * 10**9))
+        assert finding is not None
+        # 10 s and 16 steps of 20 ms, against 1 s and 16 steps of 40 ms.
+        assert finding.gain.value == pytest.approx(10.32 / 1.64, rel=0.05)
+        assert "pay off after 450 steps" in finding.cure.summary

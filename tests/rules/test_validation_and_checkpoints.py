@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fitdoctor.recording.schema import CallbackTotal, Event, Probe
+from fitdoctor.rules import cb002, cb003, cb004, cb005
+from synthetic import MS, fit_workload, view, windows
+
+
+def validated(pass_ns: int, steps: int, passes: int = 4, *, larger: dict[str, int] | None = None):
+    """200 steps of 10 ms, and validation passes beside them."""
+    events = tuple(
+        Event("validation", 10**9 + i, pass_ns, 0, None, {"steps": steps}) for i in range(passes)
+    )
+    workload = fit_workload(events=events)
+    call = replace(workload.calls[0], validation=pass_ns * passes, epochs=passes)
+    probes = dict(workload.probes)
+    if larger is not None:
+        probes["validation_batches"] = Probe("validation_batches", "ok", "", {"ns": larger})
+    return view(replace(workload, calls=(call,), probes=probes))
+
+
+class TestHeavyValidation:
+    def test_silent_without_validation(self) -> None:
+        assert cb002.RULE.detect(view(fit_workload())) is None
+
+    def test_silent_on_a_small_share(self) -> None:
+        assert cb002.RULE.detect(validated(20 * MS, 20)) is None
+
+    def test_silent_on_a_usual_share_that_larger_batches_do_not_shorten(self) -> None:
+        assert cb002.RULE.detect(validated(100 * MS, 20, larger={"1024": 90 * MS})) is None
+
+    def test_silent_on_a_few_validation_steps_without_a_trial(self) -> None:
+        assert cb002.RULE.detect(validated(400 * MS, 2)) is None
+
+    def test_larger_batches_where_they_were_measured_faster(self) -> None:
+        finding = cb002.RULE.detect(
+            validated(500 * MS, 500, larger={"256": 30 * MS, "1024": 20 * MS})
+        )
+        assert finding is not None
+        # 2 s of steps and 2 s of validation; 4 passes of 20 ms remain.
+        assert finding.gain.value == pytest.approx(4.0 / 2.08, rel=0.02)
+        assert "validation_batch_size=1024" in finding.cure.summary
+        assert finding.cure.safety == "safe"
+
+    def test_a_larger_size_that_gains_little_is_not_recommended(self) -> None:
+        finding = cb002.RULE.detect(
+            validated(500 * MS, 500, larger={"256": 30 * MS, "1024": 28 * MS})
+        )
+        assert finding is not None
+        assert "validation_batch_size=256" in finding.cure.summary
+
+    def test_too_often(self) -> None:
+        finding = cb002.RULE.detect(validated(500 * MS, 50))
+        assert finding is not None
+        assert "validation_freq=5" in finding.cure.summary
+        assert finding.gain.value == pytest.approx(4.0 / 2.4, rel=0.02)
+
+
+def saving(name: str, hook: str, per_step: int):
+    total = CallbackTotal(name, hook, 200, per_step * 200, "/keras/callback.py", 14)
+    callbacks = per_step if hook == "batch" else 0
+    workload = fit_workload(
+        period=10 * MS + callbacks, step=9 * MS, callbacks=callbacks, callback_totals=(total,)
+    )
+    epochs = per_step * 200 if hook == "epoch" else 0
+    return view(replace(workload, calls=(replace(workload.calls[0], epoch_callbacks=epochs),)))
+
+
+class TestFrequentCheckpoint:
+    def test_silent_on_the_users_callbacks(self) -> None:
+        assert cb003.RULE.detect(saving("Monitor", "batch", 30 * MS)) is None
+
+    def test_silent_on_a_rare_save(self) -> None:
+        assert cb003.RULE.detect(saving("ModelCheckpoint", "batch", MS // 5)) is None
+
+    def test_a_save_per_batch_becomes_one_per_epoch(self) -> None:
+        finding = cb003.RULE.detect(saving("ModelCheckpoint", "batch", 30 * MS))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(40 / (10 + 30 / 200), rel=0.02)
+        assert 'save_freq="epoch"' in finding.cure.summary
+
+    def test_a_save_per_short_epoch(self) -> None:
+        finding = cb003.RULE.detect(saving("ModelCheckpoint", "epoch", 10 * MS))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(20 / 12, rel=0.02)
+
+    def test_tensorboard_is_writing_too(self) -> None:
+        finding = cb003.RULE.detect(saving("TensorBoard", "batch", 30 * MS))
+        assert finding is not None
+        assert 'update_freq="epoch"' in finding.cure.summary
+
+
+class TestHeavyMetrics:
+    def metrics(self, with_metrics: float):
+        probes = {
+            "frozen_batch": windows(2 * MS),
+            "copy_as_is": windows(MS),
+            "copy_metrics": windows(with_metrics),
+        }
+        return view(fit_workload(period=2 * MS, step=2 * MS, probes=probes))
+
+    def test_silent_where_metrics_are_cheap(self) -> None:
+        assert cb004.RULE.detect(self.metrics(1.02 * MS)) is None
+
+    def test_silent_where_no_copy_was_made(self) -> None:
+        assert cb004.RULE.detect(view(fit_workload())) is None
+
+    def test_half_of_the_step(self) -> None:
+        finding = cb004.RULE.detect(self.metrics(2 * MS))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(2.0, rel=0.05)
+
+
+class TestProgressPrinting:
+    def bar(self, with_bar: float):
+        data = {"with": windows(with_bar), "without": windows(MS)}
+        return view(fit_workload(period=2 * MS, step=MS, probes={"progress_bar": data}))
+
+    def test_silent_where_the_bar_costs_nothing(self) -> None:
+        assert cb005.RULE.detect(self.bar(1.03 * MS)) is None
+
+    def test_the_measured_difference(self) -> None:
+        finding = cb005.RULE.detect(self.bar(1.6 * MS))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(2 / 1.4, rel=0.05)
+        assert finding.cure.edits[0].value == "2"
