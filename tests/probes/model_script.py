@@ -1,0 +1,160 @@
+"""Copies of models and layers by themselves, on one backend; run by test_model_probes.py."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import SimpleNamespace
+
+os.environ["KERAS_BACKEND"] = sys.argv[1]
+
+import keras
+import numpy as np
+
+from fitdoctor.probes import arithmetic, padding
+from fitdoctor.probes.what_if import step_of_copy
+from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.backends.clones import Change, cloned, output_layers
+from fitdoctor.recorder.backends.jax import JaxBackend
+from fitdoctor.recorder.backends.layer_step import layer_step
+from fitdoctor.recorder.backends.model_state import all_layers
+from fitdoctor.recorder.backends.tensorflow import TensorFlowBackend
+from fitdoctor.recorder.backends.torch import TorchBackend
+
+name = sys.argv[1]
+if name == "tensorflow":
+    import tensorflow
+backend = {"tensorflow": TensorFlowBackend, "jax": JaxBackend, "torch": TorchBackend}[name]()
+
+keras.utils.set_random_seed(0)
+inner = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16, name="inside")], name="inner")
+inputs = keras.Input((8,))
+hidden = inner(inputs)
+outputs = keras.layers.Dense(3, name="head")(hidden)
+model = keras.Model(inputs, outputs)
+model.compile(keras.optimizers.Adam(0.01), "mse", metrics=["mae"])
+compiled_with = {"optimizer": model.optimizer, "loss": "mse", "metrics": ["mae"]}
+x, y = np.ones((4, 8), "float32"), np.ones((4, 3), "float32")
+batch = (keras.ops.convert_to_tensor(x), keras.ops.convert_to_tensor(y))
+
+before = [np.array(w) for w in model.get_weights()]
+assert {layer.name for layer in all_layers(model)} >= {"inside", "head"}
+assert output_layers(model) == {"head"}
+
+# A copy is another model, and the user's own keeps its weights and later names.
+keras.layers.Dense(1)
+copy = cloned(model, compiled_with, Change())
+assert copy is not model
+assert copy.optimizer is not model.optimizer
+later = keras.layers.Dense(1).name
+assert later == "dense_1", later
+
+data = step_of_copy(backend, model, compiled_with, batch, Change(metrics=True))
+assert data["ns"]
+assert data["first_ns"] > 0
+assert data["parameters"] == model.count_params()
+
+
+def narrow(layer):
+    if layer.name != "inside":
+        return None
+    return type(layer).from_config({**layer.get_config(), "units": 8})
+
+
+half = step_of_copy(backend, model, compiled_with, batch, Change(layer=narrow))
+assert half["parameters"] < data["parameters"]
+sgd = cloned(model, compiled_with, Change(optimizer="sgd"))
+assert type(sgd.optimizer).__name__ == "SGD"
+for was, now in zip(before, model.get_weights(), strict=True):
+    np.testing.assert_array_equal(was, now)
+
+
+# What cannot be rebuilt says so.
+class Own(keras.Model):
+    def train_step(self, *args):
+        raise AssertionError("never called")
+
+
+try:
+    cloned(Own(inputs, outputs), compiled_with, Change())
+except NotAvailable as reason:
+    assert "train_step" in str(reason)
+else:
+    raise AssertionError("a model with its own train_step was copied")
+
+
+class Unbuildable(keras.Model):
+    def __init__(self, width):
+        super().__init__()
+        self.dense = keras.layers.Dense(width)
+
+    def call(self, x):
+        return self.dense(x)
+
+
+subclassed = Unbuildable(3)
+subclassed.compile("sgd", "mse")
+try:
+    cloned(subclassed, {"optimizer": "sgd", "loss": "mse"}, Change())
+except NotAvailable as reason:
+    assert "cannot be rebuilt" in str(reason)
+else:
+    raise AssertionError("a subclassed model was copied")
+
+
+# Layers by themselves: gradients included, host ops seen.
+dense = model.get_layer("head")
+step = layer_step(name, dense, (keras.ops.ones((4, 16)),), {})
+step.run()
+assert step.backward
+assert step.host_ops == 0
+
+
+class Host(keras.layers.Layer):
+    def call(self, x):
+        if name == "tensorflow":
+            return tensorflow.numpy_function(lambda a: a * 2, [x], "float32")
+        if name == "jax":
+            import jax
+
+            shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+            return jax.pure_callback(lambda a: np.asarray(a) * 2, shape, x)
+        import torch
+
+        return torch.from_numpy(x.detach().cpu().numpy() * 2)
+
+
+host = Host()
+host(keras.ops.ones((4, 16)))  # layers of a model are built
+alone = layer_step(name, host, (keras.ops.ones((4, 16)),), {})
+alone.run()
+assert alone.host_ops >= 1
+
+# Padding: lengths on either side, and the length that batches of like rows need.
+tokens = np.zeros((6, 40), "int32")
+for row in range(6):
+    tokens[row, : row + 1] = 7
+assert padding._real_lengths((tokens, np.zeros((6, 1)))) == [1, 2, 3, 4, 5, 6]
+assert padding._is_left_aligned((tokens, np.zeros((6, 1))))
+assert padding._real_lengths((tokens[:, ::-1], np.zeros((6, 1)))) == [1, 2, 3, 4, 5, 6]
+assert not padding._is_left_aligned((tokens[:, ::-1], np.zeros((6, 1))))
+assert padding._bucketed([1, 2, 3, 4, 5, 6], 2) == 4
+
+sequence = keras.Sequential(
+    [keras.Input((None,), dtype="int32"), keras.layers.Embedding(10, 4), keras.layers.GRU(4)]
+)
+sequence.compile("sgd", "mse")
+targets = np.zeros((6, 4), "float32")
+sequence.train_on_batch(tokens, targets)
+frozen = (keras.ops.convert_to_tensor(tokens), keras.ops.convert_to_tensor(targets))
+call = SimpleNamespace(model=sequence, epoch_iterator=None, executions=1)
+assert padding.has_time_axis(all_layers(sequence))
+found = padding.padding(backend, call, frozen, (), None)
+assert found["length"] == 40
+assert found["bucketed"] == 6
+assert found["ns"]
+
+assert arithmetic.flops("Conv2D", [(3, 3, 8, 64)], (2, 32, 32, 64), (2, 30, 30, 64)) == (
+    2.0 * 2 * 30 * 30 * 64 * 3 * 3 * 8
+)
+print("models hold")
