@@ -25,6 +25,9 @@ from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 from fitdoctor.recorder.writer import Writer
 
+# Their imports take seconds, which is part of a script's start-up.
+FRAMEWORKS = ("numpy", "tensorflow", "jax", "torch", "keras")
+
 
 def start(recording: str, options: dict[str, Any]) -> Recorder:
     """Begin to watch; called before the script's first line by the injected sitecustomize."""
@@ -40,7 +43,12 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
         traces=traces,
         hdf5=hdf5_reads,
     )
-    hooks = ImportHooks(functools.partial(_on_error, recorder))
+    recorder.event("start", recorder.clock(), 0)
+    hooks = ImportHooks(
+        functools.partial(_on_error, recorder), functools.partial(_on_executed, recorder)
+    )
+    for name in FRAMEWORKS:
+        hooks.when_imported(name, lambda module: None)  # watched for its time
     _watch_keras(recorder, hooks)
     _watch_backends(recorder, hooks, traces, loops)
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
@@ -114,6 +122,11 @@ def _on_tf_iterators(
 ) -> None:
     clock.watch(module)
     tf_data.watch_iteration(recorder, loops, module)
+
+
+def _on_executed(recorder: Recorder, module: str, begin: int, duration: int) -> None:
+    if module in FRAMEWORKS:
+        recorder.event("import", begin, duration, module=module)
 
 
 def _on_error(recorder: Recorder, module: str, error: BaseException) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from fitdoctor.analysis.anomalies import first_epoch, stalls
 from fitdoctor.analysis.health import not_measured, recording_health, workload_health
 from fitdoctor.analysis.input_line import input_line
+from fitdoctor.analysis.start_up import start_up
 from fitdoctor.analysis.view import View, view_of
 from fitdoctor.findings.diagnosed import (
     Ceiling,
@@ -31,6 +33,9 @@ INPUT_BOUND = 1.15
 # A workload below this share of the recorded time is not worth a line of its own.
 SMALL_SHARE = 0.02
 MIN_STEADY_STEPS = 5
+# A start-up this long, and longer than the training itself, is the thing to know.
+START_UP_NS = 3e9
+START_UP_SHARE = 1.0
 # Cores busy while loading alone, from which they count as all.
 ALL_BUSY = 0.85
 # Explanations of why a batch takes long to load, of which one is right.
@@ -79,6 +84,7 @@ def diagnose(recording: Recording) -> Diagnosis:
         exit_code=recording.exit_code,
         exit_signal=recording.exit_signal,
         recording=recording.path,
+        start_up=start_up(recording),
     )
 
 
@@ -120,6 +126,8 @@ def _diagnosed(recording: Recording, workload: RecordedWorkload) -> DiagnosedWor
         total_ns=_total_ns(workload),
         not_measured=tuple(not_measured(workload)),
         input=input_line(view),
+        first_epoch=first_epoch(workload),
+        stalls=stalls(workload),
     )
 
 
@@ -274,6 +282,12 @@ def _verdict(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
         return "input-bound", (
             f"One step takes {step}, {duration(view.ceiling_step.value)} with its data in memory: "
             f"training waits for its input{_why_no_cure(view)}"
+        )
+    training = view.planned_steps * view.costs.total.value
+    if view.costs.one_off_ns > max(START_UP_NS, START_UP_SHARE * training):
+        return "start-up-bound", (
+            f"Starting takes {duration(view.costs.one_off_ns)}, all {view.planned_steps} steps "
+            f"{duration(training)}: a longer run would not be slower."
         )
     share = view.frozen.value / view.costs.total.value if view.frozen else 1.0
     return "at-ceiling", (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from fitdoctor.analysis.anomalies import FirstEpoch, Stalls
+from fitdoctor.analysis.start_up import StartUp
 from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.intervals import Interval
 
@@ -76,6 +78,8 @@ class DiagnosedWorkload:
     total_ns: int  # wall time the workload took in the recording
     not_measured: tuple[str, ...] = ()  # "loader alone: a one-shot generator ..."
     input: str | None = None  # the data in one line
+    first_epoch: FirstEpoch | None = None  # only where it was slower than the others
+    stalls: Stalls | None = None
 
     @property
     def cost_ns(self) -> float | None:
@@ -102,3 +106,4 @@ class Diagnosis:
     exit_code: int | None = None
     exit_signal: int | None = None
     recording: str = ""
+    start_up: StartUp | None = None

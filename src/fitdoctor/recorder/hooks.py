@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from types import ModuleType
@@ -18,8 +19,18 @@ Action = Callable[[ModuleType], None]
 class ImportHooks(MetaPathFinder):
     """A finder that finds nothing itself; it only watches chosen modules being executed."""
 
-    def __init__(self, on_error: Callable[[str, BaseException], None]) -> None:
-        """Report a failing action instead of breaking the user's import."""
+    def __init__(
+        self,
+        on_error: Callable[[str, BaseException], None],
+        on_executed: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        """Report a failing action instead of breaking the user's import.
+
+        Args:
+            on_error: Called with the module's name and what went wrong.
+            on_executed: Called with the name, begin and duration of each watched module.
+        """
+        self._on_executed = on_executed
         self._actions: dict[str, list[Action]] = {}
         self._on_error = on_error
         self._before: dict[str, list[Callable[[], None]]] = {}
@@ -88,7 +99,10 @@ class ImportHooks(MetaPathFinder):
             # An attribute of this one loader instance: its type, and all that others
             # ask of it (get_source, get_data), stay what they were.
             vars(loader).pop("exec_module", None)
+            begin = time.perf_counter_ns()
             execute(module)
+            if self._on_executed is not None:
+                self._on_executed(fullname, begin, time.perf_counter_ns() - begin)
             self._act(fullname, module)
 
         try:

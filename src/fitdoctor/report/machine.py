@@ -28,6 +28,7 @@ def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "ended": diagnosis.ended,
         "exit": {"code": diagnosis.exit_code, "signal": diagnosis.exit_signal},
         "recording": diagnosis.recording,
+        "start_up": diagnosis.start_up.to_json() if diagnosis.start_up else None,
     }
     finite: dict[str, Any] = _finite(report)
     return finite
@@ -59,6 +60,8 @@ def _workload(workload: DiagnosedWorkload) -> dict[str, Any]:
         "joint_gain": _gain(workload.joint_gain),
         "health": _health(workload.health),
         "not_measured": list(workload.not_measured),
+        "first_epoch": workload.first_epoch.to_json() if workload.first_epoch else None,
+        "stalls": workload.stalls.to_json() if workload.stalls else None,
     }
 
 

@@ -15,9 +15,10 @@ from rich.text import Text
 
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Health
 from fitdoctor.report.findings_table import findings_table
+from fitdoctor.report.over_time import over_time
 from fitdoctor.report.step_time import step_time
 from fitdoctor.report.text import clean, place
-from fitdoctor.units import gain, percent
+from fitdoctor.units import duration, gain, percent
 
 DEFAULT_WIDTH = 80
 # Longer lines are hard to read, however wide the terminal is.
@@ -98,6 +99,7 @@ def _screen(
     if len(shown) > 1 and diagnosis.joint_gain is not None:
         yield from _whole_script(diagnosis)
     if verbose:
+        yield from _start_up(diagnosis)
         yield from _machine(diagnosis)
     yield ""
     yield _next_commands(shown)
@@ -156,6 +158,8 @@ def _workload(
     yield from step_time(workload, label(workload, cwd), verbose=verbose)
     if workload.input:
         yield Padding(Text(f"input: {clean(workload.input)}", style="dim"), (0, 0, 0, 2))
+    for line in over_time(workload):
+        yield Padding(Text(line, style="dim"), (0, 0, 0, 2))
     if workload.findings:
         yield ""
         yield from findings_table(workload, width=width, verbose=verbose, cwd=cwd)
@@ -183,6 +187,23 @@ def _whole_script(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     if diagnosis.joint_gain is not None:
         yield ""
         yield Text.assemble("  All of it together: ", (gain(diagnosis.joint_gain), "bold green"))
+
+
+def _start_up(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    """Where the time before the second step went."""
+    start = diagnosis.start_up
+    if start is None:
+        return
+    rows = (
+        ("imports", start.imports),
+        ("the script's own work", start.script),
+        ("start of fit", start.fit),
+        ("first step (trace, compile)", start.first_step),
+    )
+    yield ""
+    yield Text(f"  Start-up, {duration(start.total)} before the second step", style="bold")
+    for name, ns in rows:
+        yield Padding(Text(f"{name:<28} {duration(ns):>9}"), (0, 0, 0, 4))
 
 
 def _machine(diagnosis: Diagnosis) -> Iterator[RenderableType]:
