@@ -61,8 +61,10 @@ def start_up(recording: Recording) -> StartUp | None:
 
 def _covered(spans: Iterable[tuple[int, int]]) -> int:
     """The length that spans cover together, where some lie inside others."""
-    total, end = 0, 0
+    total = 0
+    end: int | None = None
     for begin, stop in sorted(spans):
-        total += max(0, stop - max(begin, end))
-        end = max(end, stop)
+        fresh = begin if end is None else max(begin, end)
+        total += max(0, stop - fresh)
+        end = max(stop, fresh)
     return total
