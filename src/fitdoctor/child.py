@@ -42,6 +42,7 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
         probes=bool(options.get("probes", True)),
         traces=traces,
         hdf5=hdf5_reads,
+        sweep=bool(options.get("sweep", False)),
     )
     recorder.event("start", recorder.clock(), 0)
     hooks = ImportHooks(

@@ -12,9 +12,10 @@ import keras
 import numpy as np
 
 from fitdoctor.probes import arithmetic, padding
-from fitdoctor.probes.what_if import step_of_copy
+from fitdoctor.probes.what_if import step_of_copy, step_under
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.backends.clones import Change, cloned, output_layers
+from fitdoctor.recorder.backends.contexts import in_float32, with_optimizer, without_metrics
 from fitdoctor.recorder.backends.jax import JaxBackend
 from fitdoctor.recorder.backends.layer_step import layer_step
 from fitdoctor.recorder.backends.model_state import all_layers
@@ -101,6 +102,30 @@ except NotAvailable as reason:
 else:
     raise AssertionError("a subclassed model was copied")
 
+
+# The user's own model with something changed for a while, and back again.
+optimizer, metrics = model.optimizer, len(model.metrics)
+model.fit(x, y, batch_size=4, verbose=0)
+before = [np.array(w) for w in model.get_weights()]
+restore = backend.snapshot(model)
+running = SimpleNamespace(model=model, epoch_iterator=None, executions=1)
+for make in (lambda m: with_optimizer(m, "sgd"), in_float32, without_metrics):
+    own = model.train_function
+    changed = step_under(backend, running, batch, None, make)
+    assert changed["ns"]
+    assert model.optimizer is optimizer
+    assert model.train_function is own
+    assert len(model.metrics) >= metrics
+restore()
+for was, now in zip(before, model.get_weights(), strict=True):
+    np.testing.assert_array_equal(was, now)
+half_precision = keras.Sequential(
+    [keras.Input((8,)), keras.layers.Dense(3, dtype="mixed_bfloat16")]
+)
+context = in_float32(half_precision)
+with context():
+    assert half_precision.layers[0].compute_dtype == "float32"
+assert half_precision.layers[0].compute_dtype == "bfloat16"
 
 # Layers by themselves: gradients included, host ops seen.
 dense = model.get_layer("head")

@@ -104,11 +104,11 @@ class TestCopies:
 
     @pytest.mark.parametrize(("rule", "copy"), [(mo002.RULE, "sgd"), (mo005.RULE, "float32")])
     def test_silent_where_the_copy_is_no_faster(self, rule: Any, copy: str) -> None:
-        assert rule.detect(model_view(**copies(20 * MS, **{copy: 19.5 * MS}))) is None
+        assert rule.detect(model_view(**{f"step_{copy}": windows(19.5 * MS)})) is None
 
     @pytest.mark.parametrize(("rule", "copy"), [(mo002.RULE, "sgd"), (mo005.RULE, "float32")])
     def test_priced_by_the_copy(self, rule: Any, copy: str) -> None:
-        finding = rule.detect(model_view(**copies(18 * MS, **{copy: 4.5 * MS})))
+        finding = rule.detect(model_view(**{f"step_{copy}": windows(5 * MS)}))
         assert finding is not None
         assert finding.gain.value == pytest.approx(4, rel=0.05)
         assert finding.cure.safety != "safe"

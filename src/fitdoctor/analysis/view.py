@@ -63,9 +63,12 @@ class View:
         """The model's layers, the costliest first."""
         return layer_costs(self.recorded)
 
-    def changed_step(self, copy: str) -> Interval | None:
-        """The frozen step with one thing of the model changed, from copies of it."""
-        ratio = copy_ratio(self.recorded, copy)
+    def changed_step(self, change: str) -> Interval | None:
+        """The frozen step with one thing of the model changed: tried itself, or on a copy."""
+        tried = self.probe_ns(f"step_{change}")
+        if tried is not None:
+            return tried
+        ratio = copy_ratio(self.recorded, change)
         if ratio is None or self.frozen is None:
             return None
         step = self.frozen.value

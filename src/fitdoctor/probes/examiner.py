@@ -64,8 +64,10 @@ class Examiner:
         probes: bool,
         traces: TraceWatch,
         hdf5: Hdf5Reads,
+        sweep: bool = False,
     ) -> None:
-        """`go_on` lets the script continue after the examination."""
+        """`go_on` lets the script continue; `sweep` tries batch sizes instead of all probes."""
+        self._sweep = sweep
         self._recorder = recorder
         self._budget = int(budget_s * S)
         self._go_on = go_on
@@ -223,7 +225,7 @@ class Examiner:
             self._refuse(call.workload, reason)
             return
         elapsed = self._recorder.clock() - (call.first_step or call.begin)
-        FitExamination(
+        examination = FitExamination(
             self._recorder,
             backend,
             call,
@@ -232,7 +234,8 @@ class Examiner:
             may_consume=mid_fit and not self._go_on,
             period_ns=elapsed / call.steps if call.steps else None,
             hdf5=self._hdf5,
-        ).run()
+        )
+        examination.run(sweep=self._sweep)
 
     def _examine_group(self, call: Call) -> None:
         if not self._probes:

@@ -9,11 +9,13 @@ from typing import Any
 
 from fitdoctor.probes import frozen, input_probes, loader, padding, scaling, settings
 from fitdoctor.probes.array_conversion import array_conversion
+from fitdoctor.probes.device_sweep import device_sweep
 from fitdoctor.probes.experiment import Data, run_probe
 from fitdoctor.probes.model_probes import ModelExamination
 from fitdoctor.probes.threads import thread_facts
 from fitdoctor.probes.validation_batches import validation_batches
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
+from fitdoctor.recorder.backends.device import device_facts
 from fitdoctor.recorder.backends.model_state import all_layers
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.calls import Call
@@ -67,13 +69,17 @@ class FitExamination:
         self._facts: Data = {}
         self._batch: Any = None
 
-    def run(self) -> None:
-        """Snapshot, probe, restore."""
+    def run(self, *, sweep: bool = False) -> None:
+        """Snapshot, probe, restore; `sweep` asks for batch sizes on this device only."""
         with self._recorder.suspend():
             restore = self._backend.snapshot(self._call.model)
             restore_data = snapshot_python(self._call.arguments.get("x"))
             try:
-                self._probe_all()
+                if sweep:
+                    self._probe("frozen_batch", self._frozen)
+                    self._probe("device_sweep", self._device_sweep)
+                else:
+                    self._probe_all()
             finally:
                 restore()
                 restore_data()
@@ -85,6 +91,7 @@ class FitExamination:
         time.sleep(SETTLE_S)
         self._facts = self._probe("input", self._input) or {}
         self._probe("threads", lambda: thread_facts(self._backend.name))
+        self._probe("device", lambda: device_facts(self._backend.name))
         if self._is_one_shot():
             self._probe("source", self._source)
         frozen_data = self._probe("frozen_batch", self._frozen)
@@ -113,6 +120,9 @@ class FitExamination:
         ).run(step_ns, at_ceiling=(self._period_ns or step_ns) < AT_CEILING * step_ns)
         if step_ns >= PADDING_STEP_NS and padding.has_time_axis(all_layers(model)):
             self._probe("padding", self._padding)
+
+    def _device_sweep(self) -> Data:
+        return device_sweep(self._backend, self._call, self._batch, self._result)
 
     def _padding(self) -> Data:
         others = () if self._is_one_shot() else self._backend.fresh_loader(self._call)

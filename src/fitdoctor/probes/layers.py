@@ -46,6 +46,7 @@ class LayerTimer:
         self._children: list[int] = []
         self.own_ns: dict[int, list[int]] = {}
         self.layers: dict[int, Any] = {}
+        self.first: int | None = None
         self.inputs: dict[int, Any] = {}
         self.outputs: dict[int, Any] = {}
 
@@ -69,6 +70,8 @@ class LayerTimer:
             inner = self._children.pop()
             if self._children:
                 self._children[-1] += total
+            if self.first is None and not getattr(layer, "layers", None) and inner == 0:
+                self.first = id(layer)
             self.layers[id(layer)] = layer
             self.inputs[id(layer)] = args
             self.outputs[id(layer)] = result
@@ -86,6 +89,7 @@ class Forward:
     ns: int
     inputs: Any
     output: Any
+    is_first: bool  # reads the data itself, which has no gradient
 
 
 def layer_costs(
@@ -133,7 +137,9 @@ def _time_alone(backend: Backend, rows: list[tuple[Data, Forward]], values: dict
         if row["is_model"] or getattr(forward.layer, "layers", None):
             continue
         try:
-            step = layer_step(backend.name, forward.layer, forward.inputs, values)
+            step = layer_step(
+                backend.name, forward.layer, forward.inputs, values, is_first=forward.is_first
+            )
             row["alone"] = _timed_alone(backend, step.run)
             row.update(backward=step.backward, host_ops=step.host_ops, loops=step.loops)
         except Exception as error:  # noqa: BLE001 - a layer that cannot stand alone is no failure
@@ -209,6 +215,7 @@ def _times(backend: Backend, forward: Callable[[], Any]) -> dict[int, Forward]:
             sorted(times)[len(times) // 2] * (len(times) // REPEATS or 1),
             timer.inputs[key],
             timer.outputs[key],
+            is_first=key == timer.first,
         )
         for key, times in timer.own_ns.items()
     }

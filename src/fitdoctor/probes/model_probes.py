@@ -8,9 +8,15 @@ from typing import Any
 
 from fitdoctor.probes import layers, machine_ceiling, settings
 from fitdoctor.probes.experiment import Data
-from fitdoctor.probes.what_if import step_of_copy
+from fitdoctor.probes.what_if import step_of_copy, step_under
 from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.backends.clones import Change, output_layers
+from fitdoctor.recorder.backends.contexts import (
+    Context,
+    in_float32,
+    with_optimizer,
+    without_metrics,
+)
 from fitdoctor.recorder.backends.model_state import all_layers
 from fitdoctor.recorder.calls import Call
 
@@ -61,10 +67,10 @@ class ModelExamination:
         if model.jit_compile is True and self._backend.name != "jax":
             self._probe("jit_off", self._without_jit)
         if _is_low_precision(model):
-            self._try("float32", Change(dtype="float32"))
+            self._try_under("float32", in_float32)
         self._try_optimizer()
         if step_ns < METRICS_STEP_NS and (self._compiled_with or {}).get("metrics"):
-            self._try("metrics", Change(metrics=True))
+            self._try_under("without_metrics", without_metrics)
         if any(getattr(layer, "unroll", False) for layer in all_layers(model)):
             self._try("rolled", Change(layer=_rolled))
         self._try_layers(rows, at_ceiling=at_ceiling)
@@ -77,7 +83,7 @@ class ModelExamination:
         ]
         optimizer = type(getattr(self._call.model, "optimizer", None)).__name__
         if tables and optimizer != "SGD":
-            self._try("sgd", Change(optimizer="sgd"))
+            self._try_under("sgd", lambda model: with_optimizer(model, "sgd"))
 
     def _try_layers(self, rows: list[Data], *, at_ceiling: bool) -> None:
         whole = sum(float(row["ns"]) for row in rows)
@@ -94,6 +100,15 @@ class ModelExamination:
             self._try(name, Change(layer=_narrowed(str(top["name"]), factor)))
         if top["type"] == "LSTM":
             self._try("gru", Change(layer=_as_gru))
+
+    def _try_under(self, name: str, make: Callable[[Any], Context]) -> None:
+        """Time the user's own model with something changed that needs no other layers."""
+        if self._call.executions != 1:
+            return  # a step function of several steps is another thing to compare with
+        self._probe(
+            f"step_{name}",
+            lambda: step_under(self._backend, self._call, self._batch, self._result, make),
+        )
 
     def _try(self, name: str, change: Change) -> None:
         """Time a changed copy; before the first one an unchanged copy."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,8 @@ from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.frozen import time_steps
 from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.backends.clones import Change, cloned
+from fitdoctor.recorder.backends.contexts import Context
+from fitdoctor.recorder.calls import Call
 
 SECONDS = 0.8
 
@@ -32,3 +35,15 @@ def step_of_copy(
     stepper = backend.stepper(call, copy.train_function, batch, None)
     windows = time_steps(stepper, 1, SECONDS)
     return {**windows.to_record(), "first_ns": first, "parameters": int(copy.count_params())}
+
+
+def step_under(
+    backend: Backend, call: Call, batch: Any, result: Any, make: Callable[[Any], Context]
+) -> Data:
+    """The user's own model on the frozen batch, with something changed for the while."""
+    begin = time.perf_counter_ns()
+    stepper = backend.stepper_under(call, make(call.model), batch, result)
+    stepper.step()
+    stepper.synchronize()
+    first = time.perf_counter_ns() - begin
+    return {**time_steps(stepper, 1, SECONDS).to_record(), "first_ns": first}

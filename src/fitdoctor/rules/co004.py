@@ -36,6 +36,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.model_cure import saved_by_change
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -59,7 +60,7 @@ class HarmfulCompilation:
             return None
         if without.high >= view.frozen.low:
             return None
-        saved = view.frozen.minus(without)
+        saved = saved_by_change(view, without)
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None

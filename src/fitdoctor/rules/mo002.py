@@ -10,10 +10,10 @@ momentum was measured to touch just the rows in the batch.
 
 ## Evidence
 - the model has an embedding of a million weights or more;
-- a copy of your model with plain SGD takes at least 30 % less time per step.
+- the same step with plain SGD, tried on the frozen batch, makes training at least 1.3x faster.
 
 ## Predicted gain
-The step of that copy. It is another training: the learning rate has to be found anew.
+The step as tried. It is another training: the learning rate has to be found anew.
 
 ## Example
 ```python
@@ -39,6 +39,7 @@ from typing import Any
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.model_cure import saved_by_change
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -60,7 +61,7 @@ class DenseEmbeddingUpdate:
         sparse = view.changed_step("sgd")
         if sparse is None or view.frozen is None:
             return None
-        saved = view.frozen.minus(sparse)
+        saved = saved_by_change(view, sparse)
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None

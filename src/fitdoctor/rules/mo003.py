@@ -44,16 +44,14 @@ from __future__ import annotations
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.model_cure import layer_share, saved_by_change, saved_by_layer
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
 
 SHARE = 0.2
 SLOWNESS = 10.0
-# A vectorised layer still is not ideal.
-VECTORISED = Interval(3.0, 1.5, 8.0)
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
 
 
@@ -78,9 +76,9 @@ class SlowLayer:
         if slow.settings.get("groups", 1) > 1:
             if ungrouped is None:
                 return None
-            saved = view.frozen.minus(ungrouped)
+            saved = saved_by_change(view, ungrouped)
         else:
-            saved = slow.step.minus(VECTORISED.scaled(needed))
+            saved = saved_by_layer(view, slow, needed)
         recorded = view.recorded
         where = Where(recorded.file, recorded.line or 0) if recorded.file else None
         if slow.file and slow.line:
@@ -109,13 +107,14 @@ class SlowLayer:
 
 def _slowest(view: View) -> LayerCost | None:
     ceiling = view.result("machine_ceiling")
-    frozen = view.frozen.value if view.frozen is not None else 0.0
     found: list[tuple[float, LayerCost]] = []
     for layer in view.layers:
         needed = layer.needed_ns(ceiling)
         if layer.step is None or layer.is_model or layer.type in RECURRENT or layer.host_ops:
             continue
-        if needed and layer.step.value >= max(SHARE * frozen, SLOWNESS * needed):
+        if not needed or layer.step.value < SLOWNESS * needed:
+            continue
+        if layer_share(view, layer).value >= SHARE:
             found.append((layer.step.value - needed, layer))
     return max(found, key=lambda pair: pair[0])[1] if found else None
 

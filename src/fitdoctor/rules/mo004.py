@@ -40,14 +40,13 @@ from __future__ import annotations
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.model_cure import layer_share, saved_by_layer
 from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
 
 SHARE = 0.05
-NATIVE = Interval(3.0, 1.5, 8.0)
 
 
 class HostOpInModel:
@@ -68,15 +67,11 @@ class HostOpInModel:
             return None
         layer: LayerCost = max(hosts, key=lambda one: one.step.value if one.step else 0.0)
         step = layer.step
-        if step is None or step.value < SHARE * view.frozen.value:
+        if step is None or layer_share(view, layer).value < SHARE:
             return None
         needed = layer.needed_ns(view.result("machine_ceiling")) or 0.0
-        spent = Interval(
-            min(step.value, view.frozen.value),
-            min(step.low, view.frozen.value),
-            min(step.high, view.frozen.value),
-        )
-        saved = spent.minus(NATIVE.scaled(needed))
+        share = layer_share(view, layer).value
+        saved = saved_by_layer(view, layer, needed)
         recorded = view.recorded
         where = Where(recorded.file, recorded.line or 0) if recorded.file else None
         if layer.file and layer.line:
@@ -87,7 +82,7 @@ class HostOpInModel:
             where=where,
             message=(
                 f"the layer {layer.name} ({layer.type}) computes in Python or NumPy: "
-                f"{duration(spent.value)}, {percent(spent.value / view.frozen.value)} of a step"
+                f"{duration(step.value)} alone, {percent(share)} of a step"
             ),
             gain=gain(view.costs.total, saved),
             cure=Cure(self.safety, "write it with keras.ops"),

@@ -38,6 +38,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.model_cure import saved_by_change
 from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
@@ -59,7 +60,7 @@ class PaddingWaste:
         data, shorter = view.result("padding"), view.probe_ns("padding")
         if data is None or shorter is None or view.frozen is None:
             return None
-        saved = view.frozen.minus(shorter)
+        saved = saved_by_change(view, shorter)
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None

@@ -42,6 +42,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.model_cure import saved_by_change
 from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
@@ -80,10 +81,7 @@ class DominantLayer:
         # The whole, not the time from step to step: on JAX that is only the enqueuing.
         step = min(view.frozen.value, view.costs.total.value)
         half = view.changed_step("half")
-        if half is not None:
-            saved = Interval.exact(step).minus(half.scaled(step / view.frozen.value))
-        else:
-            saved = HALVED.scaled(share * step)
+        saved = saved_by_change(view, half) if half is not None else HALVED.scaled(share * step)
         recorded = view.recorded
         return Finding(
             rule=self.code,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from fitdoctor.recorder.backends.contexts import Context
     from fitdoctor.recorder.calls import Call
 
 
@@ -47,6 +48,9 @@ class Backend(Protocol):
 
     def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
         """A new training step under other compile settings; the model keeps its own."""
+
+    def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
+        """Steps on `batch` of the model as it is inside a context."""
 
     def fresh_loader(self, call: Call) -> Iterator[Any]:
         """A new pass over the user's data that does not touch the running one."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import NotAvailable, Stepper
+from fitdoctor.recorder.backends.contexts import Context, step_under
 from fitdoctor.recorder.backends.model_state import state_variables
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.backends.settings import changed_settings
@@ -99,6 +100,22 @@ class JaxBackend:
         """A new step under other settings."""
         return changed_settings(model, settings)
 
+    def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
+        """Steps of the model as it is inside a context, whose state may have other parts."""
+        model = call.model
+        known: dict[int, Any] = {}
+        if isinstance(result, tuple) and len(result) == 2:
+            for variables, values in zip(_state_variables(model), result[1], strict=True):
+                known.update((id(v), a) for v, a in zip(variables, values, strict=True))
+        function = step_under(model, context)
+        with context():
+            state = tuple(
+                [known.get(id(variable), variable._value) for variable in variables]
+                for variables in _state_variables(model)
+            )
+        state = self.jax.tree.map(self._copy, state)
+        return _StateStepper(self.jax, function, state, _Endless(batch))
+
     def fresh_loader(self, call: Call) -> Iterator[Any]:
         """A new iterator of the adapter, as Keras itself would make one."""
         refuse_one_shot(call)
@@ -129,6 +146,16 @@ class JaxBackend:
     def wait_for(self, value: Any) -> None:
         """Dispatch is asynchronous: wait for the arrays themselves."""
         self.jax.block_until_ready(value)
+
+
+def _state_variables(model: Any) -> tuple[list[Any], ...]:
+    """The variables behind a step's state, in the order of Keras's own tuple."""
+    return (
+        list(model.trainable_variables),
+        list(model.non_trainable_variables),
+        list(model.optimizer.variables),
+        list(model.metrics_variables),
+    )
 
 
 class _StateStepper:

@@ -29,7 +29,9 @@ class LayerStep:
     loops: int
 
 
-def layer_step(backend: str, layer: Any, inputs: Any, values: dict[int, Any]) -> LayerStep:
+def layer_step(
+    backend: str, layer: Any, inputs: Any, values: dict[int, Any], *, is_first: bool = False
+) -> LayerStep:
     """The layer on the inputs it was given.
 
     Args:
@@ -37,9 +39,10 @@ def layer_step(backend: str, layer: Any, inputs: Any, values: dict[int, Any]) ->
         layer: The user's layer; its variables are read, not changed.
         inputs: Its positional arguments as the model gave them.
         values: Variables' values by id, where the variables themselves hold none (JAX in a fit).
+        is_first: The inputs are the data, for which no gradient is computed.
     """
     makers = {"tensorflow": _tensorflow, "jax": _jax, "torch": _torch}
-    return makers[backend](layer, inputs, values)
+    return makers[backend](layer, inputs, values, is_first)
 
 
 def _call(layer: Any, inputs: Any) -> Any:
@@ -49,19 +52,21 @@ def _call(layer: Any, inputs: Any) -> Any:
         return layer(*inputs)
 
 
-def _tensorflow(layer: Any, inputs: Any, values: dict[int, Any]) -> LayerStep:
+def _tensorflow(layer: Any, inputs: Any, values: dict[int, Any], is_first: bool) -> LayerStep:
     tf = sys.modules["tensorflow"]
 
     def step(given: Any) -> Any:
-        watched = [leaf for leaf in batches.leaves(given) if leaf.dtype.is_floating]
+        leaves = [] if is_first else batches.leaves(given)
+        watched = [leaf for leaf in leaves if leaf.dtype.is_floating]
         with tf.GradientTape() as tape:
             for leaf in watched:
                 tape.watch(leaf)
             outputs = batches.leaves(_call(layer, given))
             floats = [out for out in outputs if out.dtype.is_floating]
             total = tf.add_n([tf.reduce_sum(tf.cast(out, "float32")) for out in floats])
-        variables = [variable.value for variable in layer.trainable_variables]
-        return [total, *(g for g in tape.gradient(total, variables + watched) if g is not None)]
+        sources = [variable.value for variable in layer.trainable_variables] + watched
+        gradients = tape.gradient(total, sources) if sources else []
+        return [total, *(gradient for gradient in gradients if gradient is not None)]
 
     traced = tf.function(step, jit_compile=False)
     graph = traced.get_concrete_function(inputs).graph
@@ -76,7 +81,7 @@ def _tensorflow(layer: Any, inputs: Any, values: dict[int, Any]) -> LayerStep:
     )
 
 
-def _jax(layer: Any, inputs: Any, values: dict[int, Any]) -> LayerStep:
+def _jax(layer: Any, inputs: Any, values: dict[int, Any], is_first: bool) -> LayerStep:
     jax = sys.modules["jax"]
     numpy = jax.numpy
     trainable = [values.get(id(v), v._value) for v in layer.trainable_variables]
@@ -93,8 +98,11 @@ def _jax(layer: Any, inputs: Any, values: dict[int, Any]) -> LayerStep:
     program = str(jax.make_jaxpr(forward)(trainable, inputs))
     host_ops = sum(program.count(name) for name in HOST_PRIMITIVES)
     loops = program.count("while[") + program.count("scan[")
-    function = jax.jit(jax.grad(forward, argnums=0))
-    backward = bool(trainable)
+    floats = all(numpy.issubdtype(i.dtype, numpy.floating) for i in batches.leaves(inputs))
+    with_inputs = not is_first and floats
+    arguments = ((0,) if trainable else ()) + ((1,) if with_inputs else ())
+    function = jax.jit(jax.grad(forward, argnums=arguments)) if arguments else jax.jit(forward)
+    backward = bool(arguments)
     try:
         if backward:
             jax.block_until_ready(function(trainable, inputs))
@@ -105,14 +113,14 @@ def _jax(layer: Any, inputs: Any, values: dict[int, Any]) -> LayerStep:
     return LayerStep(lambda: function(trainable, inputs), backward, host_ops, loops)
 
 
-def _torch(layer: Any, inputs: Any, values: dict[int, Any]) -> LayerStep:
+def _torch(layer: Any, inputs: Any, values: dict[int, Any], is_first: bool) -> LayerStep:
     torch = sys.modules["torch"]
 
     def as_leaf(tensor: Any) -> Any:
         if not isinstance(tensor, torch.Tensor):
             return tensor
         copy = tensor.detach()
-        return copy.requires_grad_() if copy.is_floating_point() else copy
+        return copy.requires_grad_() if copy.is_floating_point() and not is_first else copy
 
     given = batches.map_leaves(as_leaf, inputs)
     watched = [leaf for leaf in batches.leaves(given) if getattr(leaf, "requires_grad", False)]
@@ -123,7 +131,8 @@ def _torch(layer: Any, inputs: Any, values: dict[int, Any]) -> LayerStep:
         total = sum(output.float().sum() for output in outputs)
         if not getattr(total, "requires_grad", False):
             return total
-        return torch.autograd.grad(total, weights + watched, allow_unused=True)
+        sources = weights + watched
+        return torch.autograd.grad(total, sources, allow_unused=True) if sources else total
 
     exits = _torch_exits(torch, step)
     return LayerStep(step, True, exits, 0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import NotAvailable, Stepper
+from fitdoctor.recorder.backends.contexts import Context, step_under
 from fitdoctor.recorder.backends.model_state import state_variables
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.backends.settings import changed_settings
@@ -125,14 +126,22 @@ class TensorFlowBackend:
         """A new, untraced step; settings are read while it is made and while it is traced."""
         return changed_settings(model, settings)
 
+    def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
+        """Steps of the model as it is inside a context."""
+        return self.stepper(call, step_under(call.model, context), batch, result)
+
     def fresh_loader(self, call: Call) -> Iterator[Any]:
-        """A new iterator of the dataset that Keras made of the user's data."""
+        """A new, endless iterator of the dataset that Keras made of the user's data.
+
+        One that repeats inside TensorFlow: letting go of an iterator per pass may take half a
+        second each, and keeping them all exhausts the threads (short passes hung for minutes).
+        """
         refuse_one_shot(call)
         dataset = getattr(call.epoch_iterator, "_distributed_dataset", None)
         if dataset is None or not isinstance(dataset, self.tf.data.Dataset):
             raise NotAvailable("the data is distributed by a tf.distribute strategy")
         queued = enqueued_batches(adapter_of(call))
-        return queued if queued is not None else iter(dataset)
+        return queued if queued is not None else iter(dataset.repeat())
 
     def cut(self, batch: Any, rows: int) -> Any:
         """The first rows of every tensor."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import NotAvailable, Stepper
+from fitdoctor.recorder.backends.contexts import Context, step_under
 from fitdoctor.recorder.backends.model_state import state_variables
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.backends.settings import changed_settings
@@ -81,6 +82,10 @@ class TorchBackend:
         if int(settings.get("steps_per_execution", 1)) > 1:
             raise NotAvailable("Keras on torch supports only steps_per_execution=1")
         return changed_settings(model, settings)
+
+    def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
+        """Steps of the model as it is inside a context."""
+        return self.stepper(call, step_under(call.model, context), batch, result)
 
     def fresh_loader(self, call: Call) -> Iterator[Any]:
         """A new iterator of the adapter, as Keras itself would make one."""

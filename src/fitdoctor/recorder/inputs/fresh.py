@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 ENDLESS = 1_000_000  # batches
+MOST_KEPT = 32  # finished readers; each holds threads
 
 
 class EndlessLoader:
@@ -32,7 +33,7 @@ class EndlessLoader:
             try:
                 return next(self._iterator)
             except StopIteration:
-                self._finished.append(self._iterator)
+                self._finished = [*self._finished[-MOST_KEPT:], self._iterator]
                 self._iterator = None
         raise StopIteration
 

@@ -1,0 +1,67 @@
+"""`fitdoctor devices`: CPU or GPU, from which batch size, after how many steps."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from fitdoctor.cli.output import check_writable, say, write
+
+
+@click.command(
+    "devices",
+    context_settings={"allow_interspersed_args": False},
+    short_help="CPU or GPU: from which batch size, after how many steps.",
+)
+@click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+@click.option(
+    "-o",
+    "--json",
+    "output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result as JSON.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=1, max=3600),
+    default=12,
+    show_default=True,
+    metavar="SECONDS",
+    help="Training time per device before the batch sizes are swept.",
+)
+@click.argument("script")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def command(
+    *,
+    script: str,
+    args: tuple[str, ...],
+    module: bool,
+    output: Path | None,
+    force: bool,
+    budget: float,
+) -> int:
+    """Run SCRIPT's own fit on each device and say which one to use.
+
+    The script is started afresh for each device and ended after a few seconds of training.
+    """
+    from fitdoctor.cli.target import check_module, check_script
+    from fitdoctor.devices.runs import compare_devices
+    from fitdoctor.recorder.launch import command_line
+    from fitdoctor.report.devices import devices_text
+
+    (check_module if module else check_script)(script)
+    if output is not None:
+        check_writable(output, force=force)
+    judgement = compare_devices(
+        command_line(script, list(args), module=module), script, budget_s=budget, say=say
+    )
+    if output is not None:
+        text = json.dumps(judgement.to_json(), indent=2, default=str) + "\n"
+        output.write_text(text, encoding="utf-8")
+    write(sys.stdout, devices_text(judgement))
+    return 0 if judgement.runs else 2

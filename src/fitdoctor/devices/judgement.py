@@ -1,0 +1,127 @@
+"""What the runs on each device say together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.analysis.start_up import StartUp, start_up
+from fitdoctor.analysis.view import view_of
+from fitdoctor.devices.crossover import Crossover, break_even_steps, crossover, ratio_at
+from fitdoctor.intervals import Interval
+from fitdoctor.recording.schema import Recording
+
+
+@dataclass(frozen=True)
+class DeviceRun:
+    """The user's fit on one device."""
+
+    name: str  # cpu or gpu, as asked for
+    device: dict[str, Any]
+    rows: int
+    steps: dict[int, Interval]  # nanoseconds per step by batch size
+    real_step_ns: float | None  # of the training itself, input included
+    transfer_ns: float | None
+    batch_bytes: int
+    start: StartUp | None
+    planned_steps: int
+    ended: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in the JSON report."""
+        return {
+            "device": self.device,
+            "batch_size": self.rows,
+            "sweep": [
+                {"batch_size": size, "step_ns": round(ns.value), "low": ns.low, "high": ns.high}
+                for size, ns in sorted(self.steps.items())
+            ],
+            "real_step_ns": self.real_step_ns,
+            "transfer_ns": self.transfer_ns,
+            "batch_bytes": self.batch_bytes,
+            "start_up": self.start.to_json() if self.start else None,
+            "planned_steps": self.planned_steps,
+            "ended": self.ended,
+        }
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Which device, from where on, and after how long."""
+
+    runs: dict[str, DeviceRun]
+    ratio: Interval | None  # CPU over GPU at the user's batch size
+    crossover: Crossover | None
+    break_even: float | None  # steps; None where the GPU is no faster, or was not run
+    better: str | None
+    reasons: tuple[str, ...] = ()  # what could not be measured, and why
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in the JSON report."""
+        cross = self.crossover
+        return {
+            "schema": 1,
+            "devices": {name: run.to_json() for name, run in self.runs.items()},
+            "cpu_over_gpu": self.ratio.to_json() if self.ratio else None,
+            "crossover": None if cross is None else vars(cross),
+            "break_even_steps": self.break_even,
+            "better": self.better,
+            "not_measured": list(self.reasons),
+        }
+
+
+def device_run(name: str, recording: Recording) -> DeviceRun | str:
+    """What one recording says of its device, or why it says nothing."""
+    swept = [w for w in recording.workloads if w.result("device_sweep")]
+    if not swept:
+        failed = [
+            probe.reason
+            for w in recording.workloads
+            for probe in w.probes.values()
+            if probe.name == "device_sweep"
+        ]
+        return failed[0] if failed else "the script did not come to a fit that could be swept"
+    workload = swept[0]
+    data = workload.result("device_sweep") or {}
+    found = {int(size): from_windows(record["ns"]) for size, record in data["sizes"].items()}
+    steps = {size: step for size, step in found.items() if step is not None}
+    view = view_of(recording, workload)
+    return DeviceRun(
+        name=name,
+        device=data["device"],
+        rows=int(data["rows"]),
+        steps=steps,
+        real_step_ns=view.costs.total.value if view is not None else None,
+        transfer_ns=data.get("transfer_ns"),
+        batch_bytes=int(data.get("batch_bytes", 0)),
+        start=start_up(recording),
+        planned_steps=view.planned_steps if view is not None else 0,
+        ended=data.get("ended"),
+    )
+
+
+def judge(runs: dict[str, DeviceRun], reasons: tuple[str, ...]) -> Judgement:
+    """Compare the CPU with the GPU where both ran."""
+    cpu, gpu = runs.get("cpu"), runs.get("gpu")
+    if cpu is None or gpu is None:
+        only = next(iter(runs), None)
+        return Judgement(runs, None, None, None, only, reasons)
+    ratio = ratio_at(cpu.steps, gpu.steps, cpu.rows)
+    paid = None
+    if cpu.start is not None and gpu.start is not None:
+        paid = break_even_steps(
+            cpu.start.total, gpu.start.total, _pace(cpu, gpu, cpu), _pace(cpu, gpu, gpu)
+        )
+    better = None
+    if ratio is not None:
+        is_longer = paid is not None and cpu.planned_steps > 0 and paid > cpu.planned_steps
+        better = "cpu" if ratio.value < 1 or is_longer else "gpu"
+    return Judgement(runs, ratio, crossover(cpu.steps, gpu.steps), paid, better, reasons)
+
+
+def _pace(cpu: DeviceRun, gpu: DeviceRun, run: DeviceRun) -> float:
+    """The training's own step where both have it, else the step on a frozen batch."""
+    if cpu.real_step_ns is not None and gpu.real_step_ns is not None:
+        return run.real_step_ns or 0.0
+    return run.steps[run.rows].value

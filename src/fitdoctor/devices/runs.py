@@ -1,0 +1,76 @@
+"""Runs the script on each device, in fresh processes, one after the other."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fitdoctor.devices.choices import Choice, choices
+from fitdoctor.devices.judgement import DeviceRun, Judgement, device_run, judge
+from fitdoctor.errors import FitdoctorError
+from fitdoctor.recorder.files import begin, header_record
+from fitdoctor.recorder.launch import launch
+from fitdoctor.recorder.sampler import machine_record
+from fitdoctor.recording.reader import read_recording
+
+
+def compare_devices(
+    command: Sequence[str], script: str, *, budget_s: float, say: Callable[[str], None]
+) -> Judgement:
+    """Sweep the script's fit on every device of this machine."""
+    machine = machine_record()
+    found: dict[str, DeviceRun] = {}
+    reasons: list[str] = []
+    for choice in choices(machine):
+        say(f"running on the {choice.name.upper()}: training for a moment, then batch sizes")
+        run = _run(command, script, choice, machine, budget_s)
+        if isinstance(run, str):
+            reasons.append(f"{choice.name}: {run}")
+        elif run.device["kind"] != choice.name:
+            reasons.append(
+                f"{choice.name}: the backend computed on {run.device['name']} all the same"
+            )
+            found.setdefault(str(run.device["kind"]), run)
+        else:
+            found[choice.name] = run
+    if not machine.get("accelerators"):
+        note = machine.get("accelerators_note") or "none is in this machine"
+        reasons.append(f"gpu: {note}")
+    return judge(found, tuple(reasons))
+
+
+def _run(
+    command: Sequence[str], script: str, choice: Choice, machine: dict[str, Any], budget_s: float
+) -> DeviceRun | str:
+    options = {"budget_s": budget_s, "continue": False, "probes": True, "sweep": True}
+    with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
+        path = Path(folder) / "device.rec"
+        begin(path, header_record(script=script, argv=[], module=False, options=options), machine)
+        with _environment(choice.environment):
+            outcome = launch(command, recording=path, options=options, silent=True)
+        try:
+            run = device_run(choice.name, read_recording(path))
+        except FitdoctorError as error:
+            return error.message
+    if isinstance(run, str) and outcome.code not in (0, None):
+        return f"the script failed there with exit code {outcome.code}"
+    return run
+
+
+@contextmanager
+def _environment(changed: dict[str, str]) -> Iterator[None]:
+    """Variables for the child, which inherits ours."""
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

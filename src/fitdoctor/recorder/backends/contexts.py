@@ -1,0 +1,73 @@
+"""The user's own model with one thing changed for a while, and back again.
+
+For changes that need no other layers, so that subclassed models can be tried as well. Each is
+a context that has to be open while the step is made, traced and called.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from fitdoctor.recorder.backends.model_state import all_layers
+
+Context = Callable[[], AbstractContextManager[None]]
+
+
+def with_optimizer(model: Any, name: str) -> Context:
+    """Another optimizer, with slots of its own."""
+    optimizer = sys.modules["keras"].optimizers.get(name)
+    optimizer.build(model.trainable_variables)
+    return lambda: _attribute(model, "optimizer", optimizer)
+
+
+def in_float32(model: Any) -> Context:
+    """Every layer computes in float32; the variables of mixed policies are float32 already."""
+    policy = sys.modules["keras"].dtype_policies.DTypePolicy("float32")
+    layers = [model, *all_layers(model)]
+
+    @contextmanager
+    def changed() -> Iterator[None]:
+        before = [layer.dtype_policy for layer in layers]
+        for layer in layers:
+            layer.dtype_policy = policy
+        try:
+            yield
+        finally:
+            for layer, own in zip(layers, before, strict=True):
+                layer.dtype_policy = own
+
+    return changed
+
+
+def without_metrics(model: Any) -> Context:
+    """The step without the metrics given to compile(); the loss is still tracked."""
+    return lambda: _attribute(model, "_compile_metrics", None)
+
+
+@contextmanager
+def _attribute(owner: Any, name: str, value: Any) -> Iterator[None]:
+    # Past Keras's own tracking: a change for a moment is not part of the model.
+    before = getattr(owner, name)
+    object.__setattr__(owner, name, value)
+    try:
+        yield
+    finally:
+        object.__setattr__(owner, name, before)
+
+
+def step_under(model: Any, context: Context) -> Callable[..., Any]:
+    """A new step function, made, traced and called inside the context."""
+    own_function = model.train_function
+    with context():
+        model.make_train_function(force=True)
+        made = model.train_function
+        model.train_function = own_function
+
+    def function(*arguments: Any) -> Any:
+        with context():
+            return made(*arguments)
+
+    return function
