@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
@@ -74,22 +75,22 @@ def predicted(backend: str, model: str) -> dict[str, Any] | None:
 
 
 def winner(report: dict[str, Any], size: int) -> tuple[str | None, float | None]:
-    """The faster device at a batch size, from the sweep (between sizes: on a log scale)."""
-    ratios = {}
+    """The faster device at a batch size, from the nearest size of the sweep."""
     sweeps = {
         name: {row["batch_size"]: row["step_ns"] for row in run["sweep"]}
         for name, run in report["devices"].items()
     }
     if set(sweeps) != {"cpu", "gpu"}:
+        print(report["not_measured"], file=sys.stderr)
         return None, None
-    for known in set(sweeps["cpu"]) & set(sweeps["gpu"]):
-        ratios[known] = sweeps["cpu"][known] / sweeps["gpu"][known]
-    if size not in ratios:
-        nearest = min(ratios, key=lambda known: abs(known - size), default=None)
-        ratio = ratios.get(nearest) if nearest is not None else None
-    else:
-        ratio = ratios[size]
-    return (None if ratio is None else "gpu" if ratio >= 1 else "cpu"), ratio
+    ratios = {
+        known: sweeps["cpu"][known] / sweeps["gpu"][known]
+        for known in set(sweeps["cpu"]) & set(sweeps["gpu"])
+    }
+    nearest = min(ratios, key=lambda known: abs(math.log(known / size)), default=None)
+    if nearest is None:
+        return None, None
+    return ("gpu" if ratios[nearest] >= 1 else "cpu"), ratios[nearest]
 
 
 def main() -> None:

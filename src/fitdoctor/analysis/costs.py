@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fitdoctor.intervals import Interval
 
@@ -26,6 +26,8 @@ class Costs:
     recurring_compiles: int
     disturbed_share: float  # of the steps, measured while other processes took CPU time
     unit: str = "step"  # or "call"
+    # Parts of the core that are not the step: batch callbacks, saves, compiles in every step.
+    beside: dict[str, float] = field(default_factory=dict)
 
 
 def parts_that_sum(total: float, parts: dict[str, float]) -> dict[str, float]:

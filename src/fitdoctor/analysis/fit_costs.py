@@ -17,6 +17,7 @@ WINDOW_NS = 50_000_000  # shorter steps are judged in groups of at least this le
 OTHERS_LIMIT_CORES = 0.10
 MIN_CLEAN_ROWS = 10
 MIN_SINGLE_STEPS = 5
+BESIDE = ("callbacks", "checkpoint", "compile")
 # With so many whole epochs, each counts as one measurement.
 MIN_EPOCHS = 3
 WHOLE_EPOCH = 0.95
@@ -57,6 +58,7 @@ def fit_costs(workload: RecordedWorkload) -> Costs | None:
         one_off_ns=_one_off(workload, rows),
         recurring_compiles=len(recurring),
         disturbed_share=disturbed,
+        beside={name: inside[name] for name in BESIDE if inside.get(name)},
     )
 
 

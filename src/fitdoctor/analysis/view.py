@@ -128,15 +128,14 @@ class View:
 
     @property
     def core(self) -> Interval:
-        """One step to the next, without what batch callbacks add.
+        """One step to the next, without what batch callbacks, saves and compiles add.
 
         A frozen step is left at least: where dispatch is asynchronous (JAX), a callback that
         reads a number waits for the device, and that is the step, not the callback.
         """
-        callbacks = self.costs.parts.get("callbacks", 0.0) if not self.is_group else 0.0
         core = self.costs.core
         most = core.value - (self.frozen.value if self.frozen is not None else 0.0)
-        return core.minus(Interval.exact(max(0.0, min(callbacks, most))))
+        return core.minus(Interval.exact(max(0.0, min(sum(self.costs.beside.values()), most))))
 
     @property
     def ceiling_step(self) -> Interval:

@@ -28,13 +28,38 @@ class DeviceRun:
     planned_steps: int
     ended: str | None
 
+    @property
+    def outside_ns(self) -> float:
+        """What training takes per step beside the step on a frozen batch: data, copies, Keras."""
+        frozen = self.steps.get(self.rows)
+        if self.real_step_ns is None or frozen is None:
+            return 0.0
+        return max(0.0, self.real_step_ns - frozen.value)
+
+    @property
+    def pace(self) -> dict[int, Interval]:
+        """Nanoseconds per training step by batch size, with what is outside the frozen step.
+
+        Measured at the user's batch size; the cost of starting a step and of sending a batch
+        hardly depends on its size.
+        """
+        beside = Interval.exact(self.outside_ns)
+        return {size: step + beside for size, step in self.steps.items()}
+
     def to_json(self) -> dict[str, Any]:
         """The form in the JSON report."""
+        pace = self.pace
         return {
             "device": self.device,
             "batch_size": self.rows,
             "sweep": [
-                {"batch_size": size, "step_ns": round(ns.value), "low": ns.low, "high": ns.high}
+                {
+                    "batch_size": size,
+                    "frozen_step_ns": round(ns.value),
+                    "step_ns": round(pace[size].value),
+                    "low": round(pace[size].low),
+                    "high": round(pace[size].high),
+                }
                 for size, ns in sorted(self.steps.items())
             ],
             "real_step_ns": self.real_step_ns,
@@ -107,21 +132,17 @@ def judge(runs: dict[str, DeviceRun], reasons: tuple[str, ...]) -> Judgement:
     if cpu is None or gpu is None:
         only = next(iter(runs), None)
         return Judgement(runs, None, None, None, only, reasons)
-    ratio = ratio_at(cpu.steps, gpu.steps, cpu.rows)
+    ratio = ratio_at(cpu.pace, gpu.pace, cpu.rows)
     paid = None
-    if cpu.start is not None and gpu.start is not None:
+    if cpu.start is not None and gpu.start is not None and ratio is not None:
         paid = break_even_steps(
-            cpu.start.total, gpu.start.total, _pace(cpu, gpu, cpu), _pace(cpu, gpu, gpu)
+            cpu.start.total,
+            gpu.start.total,
+            cpu.pace[cpu.rows].value,
+            gpu.pace[cpu.rows].value,
         )
     better = None
     if ratio is not None:
         is_longer = paid is not None and cpu.planned_steps > 0 and paid > cpu.planned_steps
         better = "cpu" if ratio.value < 1 or is_longer else "gpu"
-    return Judgement(runs, ratio, crossover(cpu.steps, gpu.steps), paid, better, reasons)
-
-
-def _pace(cpu: DeviceRun, gpu: DeviceRun, run: DeviceRun) -> float:
-    """The training's own step where both have it, else the step on a frozen batch."""
-    if cpu.real_step_ns is not None and gpu.real_step_ns is not None:
-        return run.real_step_ns or 0.0
-    return run.steps[run.rows].value
+    return Judgement(runs, ratio, crossover(cpu.pace, gpu.pace), paid, better, reasons)

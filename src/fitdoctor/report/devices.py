@@ -35,7 +35,7 @@ def sentence(judgement: Judgement) -> str:
         only = next(iter(judgement.runs.values()), None)
         if only is None:
             return "No device could be measured."
-        step = only.steps.get(only.rows)
+        step = only.pace.get(only.rows)
         took = f" One step at batch {only.rows} takes {duration(step.value)}." if step else ""
         return f"Only the {only.name.upper()} could be measured.{took}"
     at = f"at batch {cpu.rows}"
@@ -82,13 +82,13 @@ def _sweep(judgement: Judgement) -> Iterator[str]:
     if not sizes:
         return
     runs = list(judgement.runs.values())
-    times = [ns.value for run in runs for ns in run.steps.values()]
+    times = [ns.value for run in runs for ns in run.pace.values()]
     low, high = math.log(min(times)), math.log(max(times))
     yield "  Step against batch size (log scale)"
     for size in sizes:
         mark = "◀ yours" if any(run.rows == size for run in runs) else ""
         for index, run in enumerate(runs):
-            step = run.steps.get(size)
+            step = run.pace.get(size)
             name = f"{size:>8}" if index == 0 else " " * 8
             if step is None:
                 yield f"  {name}  {run.name}  not measured"
