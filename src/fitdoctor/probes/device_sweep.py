@@ -12,10 +12,10 @@ from fitdoctor.recorder.backends.base import Backend, NotAvailable
 from fitdoctor.recorder.backends.device import device_facts, host_copy, sender
 from fitdoctor.recorder.calls import Call
 
-FACTORS = (1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64, 256)
-SECONDS = 0.5
+FACTORS = (1 / 16, 1 / 4, 1, 4, 16, 64)
+SECONDS = 0.4
 # A step longer than this is far beyond any crossover.
-LONGEST_NS = 1.5e9
+LONGEST_NS = 0.5e9
 MOST_ROWS = 262_144
 MOST_BYTES = 2 * 1024**3
 COPIES = 5

@@ -14,14 +14,18 @@ Data = dict[str, Any]
 
 
 def run_probe(
-    recorder: Recorder, workload: int, name: str, experiment: Callable[[], Data]
+    recorder: Recorder,
+    workload: int,
+    name: str,
+    experiment: Callable[[], Data],
+    longest_s: float = LONGEST_S,
 ) -> Data | None:
     """Run an experiment and record its result, or the reason why there is none."""
     begin = recorder.clock()
     record: dict[str, Any] = {"k": "probe", "w": workload, "name": name, "t": begin}
     data: Data | None = None
     try:
-        with _guarded(recorder, record):
+        with _guarded(recorder, record, longest_s):
             data = experiment()
         record.update(status="ok", data=data)
     except NotAvailable as reason:
@@ -35,17 +39,17 @@ def run_probe(
     return data
 
 
-def _guarded(recorder: Recorder, record: Data) -> AbstractContextManager[Any]:
+def _guarded(recorder: Recorder, record: Data, longest_s: float) -> AbstractContextManager[Any]:
     """A loader that hangs must not keep the report from coming."""
     if not recorder.ends_script:
         return nullcontext()
 
     def on_hang() -> None:
-        reason = f"gave no answer for {LONGEST_S:.0f} s and was left; does the loader hang?"
+        reason = f"gave no answer for {longest_s:.0f} s and was left; does the loader hang?"
         recorder.writer.write({**record, "status": "failed", "reason": reason, "dur": 0})
         recorder.writer.write({"k": "examined", "t": recorder.clock()})
 
-    return Watchdog(on_hang)
+    return Watchdog(on_hang, longest_s)
 
 
 def _first_line(error: BaseException) -> str:

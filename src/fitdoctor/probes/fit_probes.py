@@ -27,6 +27,8 @@ from fitdoctor.recorder.session import Recorder
 SETTLE_S = 0.3
 # Steps longer than this are not bound by dispatch on any backend.
 SHORT_STEP_NS = 30_000_000
+# Each batch size is compiled anew.
+SWEEP_LONGEST_S = 240.0
 # The progress bar takes a few tenths of a millisecond at most.
 BAR_STEP_NS = 4_000_000
 # Real over frozen step up to which the step itself is the limit.
@@ -77,7 +79,13 @@ class FitExamination:
             try:
                 if sweep:
                     self._probe("frozen_batch", self._frozen)
-                    self._probe("device_sweep", self._device_sweep)
+                    run_probe(
+                        self._recorder,
+                        self._call.workload.number,
+                        "device_sweep",
+                        self._device_sweep,
+                        longest_s=SWEEP_LONGEST_S,
+                    )
                 else:
                     self._probe_all()
             finally:
