@@ -194,8 +194,10 @@ def _record(command: list[str], recording: Path, options: dict[str, Any], talk: 
 
 def _finish_recording(recording: Path, outcome: Outcome) -> None:
     from fitdoctor.recorder.files import append_exit
+    from fitdoctor.recorder.sources import append_sources
 
     try:
+        append_sources(recording)
         append_exit(
             recording, code=outcome.code, signal=outcome.signal, overstayed=outcome.overstayed
         )
