@@ -200,9 +200,7 @@ def _as_tensor(view: View, where: Where | None, retraces: list[Event]) -> tuple[
     detail = retraces[-1].detail
     definition = Where(str(detail["file"]), int(detail["line"])) if detail.get("file") else None
     call, argument = str(detail.get("name")), names.pop()
-    return (
-        WrapArgument(where, call, argument, "tf.constant(", ")", definition, (TENSORFLOW,)),
-    )
+    return (WrapArgument(where, call, argument, "tf.constant(", ")", definition, (TENSORFLOW,)),)
 
 
 def _is_float(*literals: str) -> bool:
