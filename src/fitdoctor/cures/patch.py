@@ -169,11 +169,13 @@ class _Planner:
             rule, value = keywords.setdefault(key, (finding.rule, edit.value))
             if value != edit.value:
                 raise DeclinedEdit(f"{rule} sets {edit.keyword}={value} in the same call")
-        draft = drafts.get(path)
+        source = self._source(path)
         try:
-            drafts[path] = edited(draft or Draft(self._source(path).text), edit)
+            draft = edited(drafts.get(path) or Draft(source.text), edit)
         except AlreadyThere:
             return False
+        source.encoded(draft.text)  # declines what the file's encoding cannot carry
+        drafts[path] = draft
         return True
 
     def _path(self, file: str) -> Path:
@@ -196,6 +198,4 @@ class _Planner:
             for path, draft in self._drafts.items()
             if draft.text != self._source(path).text
         }
-        for path, change in files.items():
-            self._source(path).encoded(change.new_text)
         return Patch(files, tuple(self._applied), tuple(self._declined), self._sources)
