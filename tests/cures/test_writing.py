@@ -21,7 +21,9 @@ NEW = "model.compile(steps_per_execution=10)\n"
 
 
 def patch_of(*paths: Path) -> Patch:
-    edits = [SetKeyword(Where(str(one), 1), "compile", "steps_per_execution", "10") for one in paths]
+    edits = [
+        SetKeyword(Where(str(one), 1), "compile", "steps_per_execution", "10") for one in paths
+    ]
     return plan([finding(*edits)], roots=[paths[0].parent])
 
 
