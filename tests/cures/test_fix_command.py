@@ -46,6 +46,8 @@ def script(tmp_path: Path) -> Path:
         (["gone.py"], "there is no script gone.py"),
         (["--undo"], "there is nothing to undo"),
         (["--budget", "nan", "train.py"], "nan is not a number of seconds"),
+        (["-o", "out.txt"], "the extension of the output file decides its format"),
+        (["--json", "no/such/folder.json"], "cannot write no/such/folder.json"),
         (["--from", "train.py"], "is not a fitdoctor recording"),
     ],
 )
@@ -129,6 +131,11 @@ def test_an_output_file_is_not_overwritten(script: Path) -> None:
     assert "exists already" in done.stderr
     assert script.read_text() == TEXT
     assert fix(script.parent, "--diff", "--json", "out.json", "--force").returncode == 1
+
+
+def test_the_diff_as_a_file(script: Path) -> None:
+    done = fix(script.parent, "--diff", "-o", "cure.patch")
+    assert (script.parent / "cure.patch").read_text() == done.stdout != ""
 
 
 def test_an_edit_that_cannot_be_made_is_advice_at_its_line(tmp_path: Path) -> None:

@@ -9,7 +9,13 @@ from cured import MS, diagnosis, finding
 
 from fitdoctor.cures.choice import choose, predicted
 from fitdoctor.cures.patch import plan
-from fitdoctor.findings.edits import DropKeyword, SetKeyword
+from fitdoctor.findings.edits import (
+    AppendCall,
+    DatasetOption,
+    DropKeyword,
+    SetKeyword,
+    SwapCalls,
+)
 from fitdoctor.findings.place import Where
 
 
@@ -177,3 +183,51 @@ def test_findings_that_are_not_wanted_are_not_chosen(script: Path) -> None:
     one, two = finding(spe(script), rule="IN004"), finding(spe(script), rule="HO004")
     chosen, _ = choose(diagnosis(one, two), wanted=lambda found: found.rule == "HO004")
     assert chosen == [two]
+
+
+def test_a_cure_that_was_found_impossible_gives_way(script: Path) -> None:
+    parts = {"step": 2.0 * MS, "input_wait": 8.0 * MS}
+    best = finding(spe(script), rule="IN004", gain=4.0, saves={"input_wait": 7.5 * MS})
+    other = finding(spe(script), rule="IN012", gain=2.0, saves={"input_wait": 5.0 * MS})
+    found = diagnosis(best, other, parts=parts)
+    assert choose(found)[0] == [best]
+    assert choose(found, impossible=[best]) == ([best, other], [])
+
+
+PIPELINE = """import tensorflow as tf
+
+dataset = (
+    tf.data.Dataset.range(10)
+    .map(read)  # slow
+    .batch(2)
+)
+"""
+
+
+def test_several_edits_of_one_chain(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(PIPELINE)
+    where = Where("train.py", 5)
+    reads = finding(
+        SetKeyword(where, "map", "num_parallel_calls", "16", 1),
+        DatasetOption(where, "map", "threading.private_threadpool_size", "16"),
+        rule="IN002",
+    )
+    cache = finding(AppendCall(where, "map", ".cache()"), rule="IN004")
+    swap = finding(SwapCalls(where, "map", "batch"), rule="IN005")
+    patch = plan([reads, cache, swap], roots=[tmp_path])
+    assert [one.reason for one in patch.declined] == [
+        "IN004 changes the order of calls here: put .cache() right after map()"
+    ]
+    assert patch.files[path].new_text == (
+        "import tensorflow as tf\n\n"
+        "options = tf.data.Options()\n"
+        "options.threading.private_threadpool_size = 16\n"
+        "dataset = (\n"
+        "    tf.data.Dataset.range(10)\n"
+        "    .map(read, num_parallel_calls=16)  # slow\n"
+        "    .cache()\n"
+        "    .with_options(options)\n"
+        "    .batch(2)\n"
+        ")\n"
+    )
