@@ -131,6 +131,13 @@ def test_a_pipeline_gets_parallel_calls_and_a_pool_for_them() -> None:
     assert edits(POOL_CAP, pipeline(64)) == (DatasetOption(where, "map", pool, "64"),)
 
 
+def test_a_map_with_parallel_calls_keeps_them() -> None:
+    facts = pipeline(None)
+    facts["stages"].insert(0, {"op": "map", "file": "/user/p.py", "line": 3, "parallel": -1})
+    calls = [edit for edit in edits(RULE, facts) if isinstance(edit, SetKeyword)]
+    assert [edit.where.line for edit in calls] == [2]
+
+
 def test_random_maps_in_parallel_are_unsafe() -> None:
     facts = pipeline(None)
     facts["stages"][0]["random"] = True
