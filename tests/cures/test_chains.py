@@ -158,3 +158,30 @@ def test_comments_between_calls_are_not_torn_away() -> None:
 def test_calls_that_are_swapped_already() -> None:
     assert is_there("d = e.batch(2).map(f)\n", SWAP)
     assert is_there("d = e.batch(2).shuffle(3).map(f)\n", SWAP)
+
+
+SPLIT = SwapCalls(at(1), "map", "skip", at(3))
+
+
+def test_what_others_use_stays_and_is_said_again() -> None:
+    text = "d = e.map(f, n=2)\na = d.take(9)\nb = d.skip(9).batch(2)\n"
+    assert after(text, SPLIT) == text.replace("d.skip(9)", "e.skip(9).map(f, n=2)")
+    assert is_there(text.replace("d.skip(9)", "e.skip(9).map(f, n=2)"), SPLIT)
+    lines = "d = e.map(f)\nb = (\n    d.skip(9)\n    .batch(2)\n)\n"
+    assert after(lines, SPLIT) == (
+        "d = e.map(f)\nb = (\n    e.skip(9)\n    .map(f)\n    .batch(2)\n)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("d = e.map(f)\n\nb = c.skip(9)\n", "skip() is not called on what map() returns"),
+        ("d = e.map(f)\n\ndef g(): return d.skip(9)\n", "skip() is not called on what"),
+        ("d = e.map(f)\nf = g\nf = h; b = d.skip(9)\n", "f is assigned more than once"),
+        ("d = e.map(f)\nd = d.x()\nb = d.skip(9)\n", "d is assigned more than once"),
+        ("d = make().map(f)\n\nb = d.skip(9)\n", "skip() is not called on what map() returns"),
+    ],
+)
+def test_names_that_may_mean_something_else_are_not_repeated(text: str, reason: str) -> None:
+    assert why_not(text, SPLIT).startswith(reason)

@@ -56,4 +56,4 @@ def test_the_maps_are_moved_behind_the_skip_where_they_were_seen() -> None:
     maps = [{"file": "/user/data.py", "line": 6}]
     where = Where("/user/data.py", 6)
     edits = finding(900 * MS, 20 * MS, maps=maps).cure.edits
-    assert edits == (SwapCalls(where, "map", "skip"),)
+    assert edits == (SwapCalls(where, "map", "skip", Where("/user/data.py", 7)),)

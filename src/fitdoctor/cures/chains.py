@@ -12,7 +12,14 @@ from fitdoctor.cures.calls import called_name, find_call, same_code
 from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
 from fitdoctor.cures.draft import Draft, Splice
 from fitdoctor.cures.imports import with_names
-from fitdoctor.cures.statements import assigned_name, next_statement, put_before, statement_of
+from fitdoctor.cures.names import is_bound_here, names_in
+from fitdoctor.cures.statements import (
+    assigned_name,
+    next_statement,
+    put_before,
+    scope_of,
+    statement_of,
+)
 from fitdoctor.findings.edits import AppendCall, DatasetOption, SwapCalls
 
 _COMMENT = re.compile(r"[ \t]*#[^\r\n]*")
@@ -125,7 +132,49 @@ def swap_calls(draft: Draft, edit: SwapCalls) -> Draft:
             return _moved_behind(draft, [one for one in links if one is not None])
     if _is_before(call, edit.second):
         raise AlreadyThere(f"{edit.second}() comes before {edit.first}()")
+    if edit.second_where is not None and edit.second_where.line != edit.where.line:
+        return _repeated_behind(draft, call, edit, edit.second_where.line)
     return _swapped_statements(draft, call, edit)
+
+
+def _repeated_behind(draft: Draft, call: cst.Call, edit: SwapCalls, line: int) -> Draft:
+    """`whole = source.map(f)` stays; `whole.skip(n)` becomes `source.skip(n).map(f)`."""
+    first, name = _link(draft, call), assigned_name(statement_of(draft, call), call)
+    second = find_call(draft, line, edit.second)
+    apart = DeclinedEdit(f"{edit.second}() is not called on what {edit.first}() returns")
+    if first is None or name is None or not isinstance(call.func, cst.Attribute):
+        raise apart
+    if _is_before(second, edit.first) or not isinstance(second.func, cst.Attribute):
+        raise apart
+    used, source = second.func.value, call.func.value
+    if _has_behind(draft, second, edit.first):
+        raise AlreadyThere(f"{edit.second}() comes before {edit.first}()")
+    if not isinstance(used, cst.Name) or used.value != name or not isinstance(source, cst.Name):
+        raise apart
+    scope = scope_of(draft, call)
+    if scope_of(draft, second) is not scope:
+        raise apart
+    # Said again at another line, every name must still mean the same.
+    for one in (name, *(mention.value for mention in names_in(draft, call))):
+        if _times_bound(draft, scope, one) > 1:
+            raise DeclinedEdit(f"{one} is assigned more than once")
+    text = draft.text[first.start : first.end]
+    if "\n" in text or "\r" in text:
+        raise DeclinedEdit(f"{edit.first}() is written over several lines")
+    draft = draft.spliced(Splice(draft.start(used), draft.end(used), source.value))
+    return _appended(draft, find_call(draft, line, edit.second), text)
+
+
+def _has_behind(draft: Draft, call: cst.Call, name: str) -> bool:
+    following = _next_link(draft, call)
+    return following is not None and called_name(following.call) == name
+
+
+def _times_bound(draft: Draft, scope: cst.CSTNode, name: str) -> int:
+    return sum(
+        mention.value == name and is_bound_here(draft, mention)
+        for mention in names_in(draft, scope)
+    )
 
 
 def _is_before(call: cst.Call, name: str) -> bool:

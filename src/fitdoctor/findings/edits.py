@@ -102,11 +102,14 @@ class SwapCalls:
     """`.map(f).batch(n)` becomes `.batch(n).map(f)`; both in one chain.
 
     What lies between the two stays where it is: the first is moved right behind the second.
+    Where others use what the first returns, too, it stays for them: `part = whole.skip(n)`
+    becomes `part = source.skip(n).map(f)`.
     """
 
     where: Where  # of the first
     first: str
     second: str
+    second_where: Where | None = None  # needed only where the two are in different statements
 
     def in_words(self) -> str:
         """What to do, for someone who does it by hand."""

@@ -100,10 +100,12 @@ class SkipAfterDecode:
 def _edits(measured: dict[str, Any]) -> tuple[Edit, ...]:
     """The maps above the skip moved behind it, the nearest first."""
     places = measured.get("maps") or ()
-    if not all(place and place.get("line") for place in places):
+    if not measured.get("line") or not all(place and place.get("line") for place in places):
         return ()
+    skip = Where(str(measured["file"]), int(measured["line"]))
     return tuple(
-        SwapCalls(Where(str(place["file"]), int(place["line"])), "map", "skip") for place in places
+        SwapCalls(Where(str(place["file"]), int(place["line"])), "map", "skip", skip)
+        for place in places
     )
 
 
