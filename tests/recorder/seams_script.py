@@ -17,6 +17,7 @@ import numpy as np
 
 from fitdoctor.recorder.backends import keras_trainer
 from fitdoctor.recorder.backends.model_state import state_variables
+from fitdoctor.recorder.inputs import constructed
 
 
 class Watcher(keras.callbacks.Callback):
@@ -68,6 +69,21 @@ totals = {i["name"]: i for c in of("callbacks") if c["w"] == 1 for i in c["items
 assert totals["Watcher"]["count"] == Watcher.seen == 24
 assert totals["Watcher"]["file"] == os.path.abspath(__file__)
 assert len([e for e in of("event") if e["name"] == "compile_call"]) == 1
+
+
+class Rows(keras.utils.PyDataset):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
+
+made = constructed.construction(Rows(workers=2), "workers")
+assert made["made"]["call"] == "Rows" and made["made"]["file"] == os.path.abspath(__file__)
+assert made["base_init"]["line"] == Rows.__init__.__code__.co_firstlineno + 1
+if backend == "torch":
+    import torch
+
+    loader = torch.utils.data.DataLoader(x)
+    assert constructed.construction(loader, "num_workers")["made"]["call"] == "DataLoader"
 
 # Nothing of ours stays on the user's objects.
 assert not hasattr(model.train_function, "__self__")

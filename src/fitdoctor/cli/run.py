@@ -76,7 +76,7 @@ class Talk:
     default=60,
     show_default=True,
     metavar="SECONDS",
-    callback=lambda context, option, seconds: _number(seconds),
+    callback=lambda context, option, seconds: a_number(seconds),
     help="Training time to examine.",
 )
 @click.option(
@@ -140,7 +140,8 @@ def command(
     )
 
 
-def _number(seconds: float) -> float:
+def a_number(seconds: float) -> float:
+    """Refuse what is no number of seconds."""
     # A comparison with NaN is never true, so no range refuses it.
     if math.isnan(seconds):
         raise click.BadParameter("nan is not a number of seconds", param_hint="'--budget'")
@@ -169,18 +170,9 @@ def _run(
     talk: Talk,
     trials: tuple[str, ...] | None,
 ) -> None:
-    from fitdoctor.recorder import files
-    from fitdoctor.recorder.launch import command_line, end_like
-    from fitdoctor.recorder.sampler import machine_record
+    from fitdoctor.recorder.launch import end_like
 
-    recording = files.create_recording(script)
-    header = files.header_record(script=script, argv=args, module=module, options=options)
-    files.begin(recording, header, machine_record())
-    talk.say(f"recording {script} → {_short(recording)}")
-    command = command_line(script, args, module=module)
-    outcome = _record(command, recording, options, talk)
-    if trials is not None and outcome.code == 0:
-        _try_settings(command, recording, trials, talk)
+    recording, outcome = record(script, args, module, options=options, talk=talk, trials=trials)
     failure = _report_safely(recording, outputs, talk)
     if failure and (outcome.code == 0 or outcome.overstayed):
         sys.exit(failure)
@@ -204,7 +196,39 @@ def _try_settings(
         talk.say(f"no settings were tried: {error.message}")
 
 
-def _record(command: list[str], recording: Path, options: dict[str, Any], talk: Talk) -> Outcome:
+def record(
+    script: str,
+    args: list[str],
+    module: bool,
+    *,
+    options: dict[str, Any],
+    talk: Talk,
+    stdout: int | None = None,
+    trials: tuple[str, ...] | None = (),
+) -> tuple[Path, Outcome]:
+    """Run a script under the recorder: the recording, and how the script ended."""
+    from fitdoctor.recorder import files
+    from fitdoctor.recorder.launch import command_line
+    from fitdoctor.recorder.sampler import machine_record
+
+    recording = files.create_recording(script)
+    header = files.header_record(script=script, argv=args, module=module, options=options)
+    files.begin(recording, header, machine_record())
+    talk.say(f"recording {script} → {_short(recording)}")
+    command = command_line(script, args, module=module)
+    outcome = _record(command, recording, options, talk, stdout)
+    if trials is not None and outcome.code == 0:
+        _try_settings(command, recording, trials, talk)
+    return recording, outcome
+
+
+def _record(
+    command: list[str],
+    recording: Path,
+    options: dict[str, Any],
+    talk: Talk,
+    stdout: int | None,
+) -> Outcome:
     from fitdoctor.cli.progress import Progress
     from fitdoctor.recorder.launch import HANG_GRACE_S, OVERSTAY_GRACE_S, launch
     from fitdoctor.recorder.sampler import Sampler
@@ -218,7 +242,7 @@ def _record(command: list[str], recording: Path, options: dict[str, Any], talk: 
         if not talk.quiet:
             progress.start()
 
-    outcome = launch(command, recording=recording, options=options, on_start=watch)
+    outcome = launch(command, recording=recording, options=options, on_start=watch, stdout=stdout)
     for sampler in samplers:
         sampler.stop()
     progress.stop()
@@ -238,8 +262,10 @@ def _record(command: list[str], recording: Path, options: dict[str, Any], talk: 
 
 def _finish_recording(recording: Path, outcome: Outcome) -> None:
     from fitdoctor.recorder.files import append_exit
+    from fitdoctor.recorder.sources import append_sources
 
     try:
+        append_sources(recording)
         append_exit(
             recording, code=outcome.code, signal=outcome.signal, overstayed=outcome.overstayed
         )

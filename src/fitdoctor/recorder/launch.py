@@ -78,6 +78,7 @@ def launch(
     on_start: Callable[[int], None] | None = None,
     grace_s: float = OVERSTAY_GRACE_S,
     silent: bool = False,
+    stdout: int | None = None,
 ) -> Outcome:
     """Run the command to its end, passing signals on.
 
@@ -88,6 +89,7 @@ def launch(
         on_start: Called with the process id once the child runs.
         grace_s: How long an examined script may go on before it is ended.
         silent: Without the terminal: a trial is not the run that the user asked for.
+        stdout: Where the script's output goes; our own stdout if not given.
     """
     relay = _SignalRelay()
     with relay.installed():
@@ -99,7 +101,7 @@ def launch(
             env=child_environment(recording, options),
             close_fds=False,
             stdin=nowhere,
-            stdout=nowhere,
+            stdout=nowhere if silent else stdout,
             stderr=nowhere,
         )
         relay.attach(process)
