@@ -10,7 +10,11 @@ from types import ModuleType
 from typing import Any
 
 from fitdoctor.probes.examiner import Examiner
+from fitdoctor.probes.learning_watch import EveryStep, LearningWatch
+from fitdoctor.probes.step_limit import StepLimit
+from fitdoctor.recorder import served_source
 from fitdoctor.recorder.backends import (
+    batch_tap,
     graph_clock,
     jax,
     keras_optimizer,
@@ -27,19 +31,27 @@ from fitdoctor.recorder.writer import Writer
 
 def start(recording: str, options: dict[str, Any]) -> Recorder:
     """Begin to watch; called before the script's first line by the injected sitecustomize."""
-    recorder = Recorder(Writer(recording))
+    if options.get("sources"):
+        served_source.serve(str(options["sources"]))
+    learning = options.get("learning")
+    recorder = (EveryStep if learning else Recorder)(Writer(recording))
     traces = tensorflow_traces.TraceWatch(recorder)
     loops = LoopWatch(recorder)
     hdf5_reads = hdf5.Hdf5Reads()
-    recorder.listener = Examiner(
-        recorder,
-        budget_s=float(options.get("budget_s", 60)),
-        go_on=bool(options.get("continue", False)),
-        probes=bool(options.get("probes", True)),
-        traces=traces,
-        hdf5=hdf5_reads,
-    )
     hooks = ImportHooks(functools.partial(_on_error, recorder))
+    if options.get("limit"):
+        recorder.listener = StepLimit(recorder, **options["limit"])
+    elif learning:
+        _watch_learning(recorder, hooks, learning)
+    else:
+        recorder.listener = Examiner(
+            recorder,
+            budget_s=float(options.get("budget_s", 60)),
+            go_on=bool(options.get("continue", False)),
+            probes=bool(options.get("probes", True)),
+            traces=traces,
+            hdf5=hdf5_reads,
+        )
     _watch_keras(recorder, hooks)
     _watch_backends(recorder, hooks, traces, loops)
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
@@ -48,6 +60,27 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())
     atexit.register(_finish, recorder, hooks, os.getpid())
     return recorder
+
+
+def _watch_learning(recorder: Recorder, hooks: ImportHooks, options: dict[str, Any]) -> None:
+    """Compare data and learning: the patches come before those of the ledger, so inside them."""
+    seed = options.pop("seed", None)
+    watch = LearningWatch(recorder, **options)
+    recorder.listener = watch
+    recorder.on_result = watch.on_result
+    for backend, (module_name, _, _) in keras_trainer.TRAINERS.items():
+        if backend != "tensorflow":
+            hooks.when_imported(
+                module_name,
+                functools.partial(batch_tap.tap_python_iterators, recorder, backend, watch.tap),
+            )
+    hooks.when_imported(
+        graph_clock.ITERATOR_MODULE,
+        functools.partial(batch_tap.tap_tensorflow_iterators, recorder, watch.tap),
+    )
+    if seed is not None:
+        # Two runs of an unseeded script can be compared only if both draw the same numbers.
+        hooks.when_imported("keras", lambda keras: keras.utils.set_random_seed(seed))
 
 
 def _watch_keras(recorder: Recorder, hooks: ImportHooks) -> None:
