@@ -1,7 +1,8 @@
 """Changes of the user's source, said as facts: what to do at which recorded call.
 
 A rule knows what would help and where. How the text is changed, and whether it can be at all,
-is the business of `cures/`. Values are Python source text.
+is the business of `cures/`. Values are Python source text. `imports` are the import statements
+under which a value's names are written; a file that binds them otherwise keeps its own names.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fitdoctor.findings.place import Where
+
+TENSORFLOW = "import tensorflow as tf"
+JAX = "import jax"
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,12 @@ class SetKeyword:
     call: str  # the called name's last part: `compile`, `map`, `DataLoader`, a class of the user's
     keyword: str
     value: str
+    position: int | None = None  # of the same parameter where it is given without its name
     imports: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"give {self.call}() {self.keyword}={self.value}"
 
 
 @dataclass(frozen=True)
@@ -31,15 +40,28 @@ class DropKeyword:
     call: str
     keyword: str
 
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"remove {self.keyword} from {self.call}()"
+
 
 @dataclass(frozen=True)
 class RenameCall:
-    """`model.predict(x, verbose=0)` becomes `model.predict_on_batch(x)`."""
+    """`model.predict(x, verbose=0)` becomes `model.predict_on_batch(x)`.
+
+    A call with an argument that is neither dropped nor taken is another call, and stays.
+    """
 
     where: Where
     call: str
     to: str
-    drop: tuple[str, ...] = ()  # keywords that the new name does not take
+    drop: tuple[str, ...] = ()  # keywords that change nothing there and that the new name refuses
+    takes: tuple[str, ...] = ()  # parameters of the new name, in their order
+    same_result: bool = True  # False: only where nothing uses what the call returns
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"call {self.to}() instead of {self.call}()"
 
 
 @dataclass(frozen=True)
@@ -51,14 +73,43 @@ class AppendCall:
     text: str
     imports: tuple[str, ...] = ()
 
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"put {self.text} right after {self.call}()"
+
+
+@dataclass(frozen=True)
+class DatasetOption:
+    """`.map(read)` becomes `.map(read).with_options(options)`, with the option set before.
+
+    Options hold for the whole pipeline, wherever in it they are given.
+    """
+
+    where: Where
+    call: str
+    option: str  # as in tf.data.Options: `threading.private_threadpool_size`
+    value: str
+    imports: tuple[str, ...] = (TENSORFLOW,)
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"give the dataset tf.data.Options with {self.option} = {self.value}"
+
 
 @dataclass(frozen=True)
 class SwapCalls:
-    """`.map(f).batch(n)` becomes `.batch(n).map(f)`; both in one chain."""
+    """`.map(f).batch(n)` becomes `.batch(n).map(f)`; both in one chain.
 
-    where: Where
+    What lies between the two stays where it is: the first is moved right behind the second.
+    """
+
+    where: Where  # of the first
     first: str
     second: str
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"put {self.second}() before {self.first}()"
 
 
 @dataclass(frozen=True)
@@ -67,10 +118,16 @@ class WrapArgument:
 
     where: Where
     call: str
-    argument: int | str  # a position or a keyword
+    argument: int | str  # a position, or a name as in the function's definition
     before: str
     after: str
+    definition: Where | None = None  # of the function, whose names tell the position
     imports: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        which = f"argument {self.argument + 1}" if isinstance(self.argument, int) else self.argument
+        return f"pass {which} of {self.call}() as {self.before}…{self.after}"
 
 
 @dataclass(frozen=True)
@@ -82,10 +139,53 @@ class Decorate:
     decorator: str
     imports: tuple[str, ...] = ()
 
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"decorate {self.function} with @{self.decorator}"
 
-Edit = SetKeyword | DropKeyword | RenameCall | AppendCall | SwapCalls | WrapArgument | Decorate
+
+@dataclass(frozen=True)
+class CastBefore:
+    """`x = x.astype("float32")` before the loop in which `fit(x, y)` is called."""
+
+    where: Where
+    call: str
+    argument: str  # the parameter's name: `x`
+    position: int  # and its position
+    dtype: str
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return (
+            f'cast {self.argument} of {self.call}() once, before the loop: .astype("{self.dtype}")'
+        )
+
+
+@dataclass(frozen=True)
+class HoistCompile:
+    """`model.compile(Adam(rate), loss)` moves out of its loop; the rate is set in its place."""
+
+    where: Where
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return "compile once before the loop; in it, model.optimizer.learning_rate = …"
+
+
+Edit = (
+    SetKeyword
+    | DropKeyword
+    | RenameCall
+    | AppendCall
+    | DatasetOption
+    | SwapCalls
+    | WrapArgument
+    | Decorate
+    | CastBefore
+    | HoistCompile
+)
 
 
 def edit_to_json(edit: Edit) -> dict[str, Any]:
     """The form of an edit in the JSON report."""
-    return {"edit": type(edit).__name__, **asdict(edit)}
+    return {"edit": type(edit).__name__, **asdict(edit), "in_words": edit.in_words()}

@@ -1,0 +1,36 @@
+"""One edit on one draft: which function makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.cures.arguments import drop_keyword, rename_call, set_keyword, wrap_argument
+from fitdoctor.cures.chains import append_call, dataset_option, swap_calls
+from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.loops import cast_before, hoist_compile
+from fitdoctor.cures.statements import decorate
+from fitdoctor.findings import edits
+
+_MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
+    edits.SetKeyword: set_keyword,
+    edits.DropKeyword: drop_keyword,
+    edits.RenameCall: rename_call,
+    edits.AppendCall: append_call,
+    edits.DatasetOption: dataset_option,
+    edits.SwapCalls: swap_calls,
+    edits.WrapArgument: wrap_argument,
+    edits.Decorate: decorate,
+    edits.CastBefore: cast_before,
+    edits.HoistCompile: hoist_compile,
+}
+
+
+def edited(draft: Draft, edit: edits.Edit) -> Draft:
+    """The draft with an edit made.
+
+    Raises:
+        AlreadyThere: The source has it.
+        DeclinedEdit: It cannot be made safely; the message says why.
+    """
+    return _MAKERS[type(edit)](draft, edit)

@@ -1,0 +1,144 @@
+"""The names under which a file knows a library, and an import where it does not know it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import libcst as cst
+from libcst.helpers import get_full_name_for_node
+
+from fitdoctor.cures.declined import DeclinedEdit
+from fitdoctor.cures.draft import Draft, Splice
+
+_FORMS = re.compile(r"import ([\w.]+)(?: as (\w+))?")
+
+
+def with_names(
+    draft: Draft, node: cst.CSTNode, text: str, imports: Iterable[str]
+) -> tuple[Draft, str]:
+    """Source text in the names that hold at a node, and the draft that has them.
+
+    Args:
+        draft: The file.
+        node: Where the text is to go.
+        text: Source in the names of `imports`.
+        imports: Statements such as `import tensorflow as tf`.
+    """
+    for statement in imports:
+        module, name = _parsed(statement)
+        if not re.search(rf"(?<![\w.]){name}\.", text):
+            continue
+        known = dict(_bindings(draft, node))
+        renamed = _renamed(text, module, name, known)
+        if renamed is None:
+            draft, name_there = _imported(draft, statement, module, name, known)
+            renamed = _renamed(text, module, name, {name_there: module})
+        text = renamed if renamed is not None else text
+    return draft, text
+
+
+def _parsed(statement: str) -> tuple[str, str]:
+    found = _FORMS.fullmatch(statement)
+    if found is None:
+        raise ValueError(f"{statement!r} is not of the form `import module as name`")
+    return found[1], found[2] or found[1]
+
+
+def _is_part(module: str, path: str) -> bool:
+    return path == module or path.startswith(module + ".")
+
+
+def _renamed(text: str, module: str, name: str, known: dict[str, str]) -> str | None:
+    """`tf.data.AUTOTUNE` in the file's own words: `data.AUTOTUNE`, `tensorflow.data.AUTOTUNE`.
+
+    None where the file has no words for it.
+    """
+    if known.get(name) == module:
+        return text
+    mentions = re.compile(rf"(?<![\w.]){name}((?:\.\w+)+)")
+    spelled: dict[str, str] = {}
+    for found in mentions.finditer(text):
+        full = module + found[1]
+        fitting = [(path, local) for local, path in known.items() if _is_part(path, full)]
+        if not fitting:
+            return None
+        path, local = max(fitting, key=lambda pair: len(pair[0]))
+        spelled[found[0]] = local + full[len(path) :]
+    return mentions.sub(lambda found: spelled[found[0]], text)
+
+
+def _bindings(draft: Draft, node: cst.CSTNode) -> Iterator[tuple[str, str]]:
+    """Names that imports bind where the node is: those of the module and of its functions."""
+    functions = [one for one in draft.ancestors(node) if isinstance(one, cst.FunctionDef)]
+    for statement in draft.nodes(cst.Import):
+        if _reaches(draft, statement, functions):
+            yield from _of_import(statement)
+    for from_ in draft.nodes(cst.ImportFrom):
+        if _reaches(draft, from_, functions):
+            yield from _of_import_from(from_)
+
+
+def _reaches(draft: Draft, node: cst.CSTNode, functions: list[cst.FunctionDef]) -> bool:
+    around = (one for one in draft.ancestors(node) if isinstance(one, cst.FunctionDef))
+    nearest = next(around, None)
+    return nearest is None or nearest in functions
+
+
+def _of_import(statement: cst.Import) -> Iterator[tuple[str, str]]:
+    for alias in statement.names:
+        path = get_full_name_for_node(alias.name) or ""
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            yield alias.asname.name.value, path
+        else:
+            first = path.split(".")[0]
+            yield first, first
+
+
+def _of_import_from(statement: cst.ImportFrom) -> Iterator[tuple[str, str]]:
+    if (
+        statement.relative
+        or statement.module is None
+        or isinstance(statement.names, cst.ImportStar)
+    ):
+        return
+    base = get_full_name_for_node(statement.module) or ""
+    for alias in statement.names:
+        name = get_full_name_for_node(alias.name) or ""
+        local = name
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            local = alias.asname.name.value
+        yield local, f"{base}.{name}"
+
+
+def _imported(
+    draft: Draft, statement: str, module: str, name: str, known: dict[str, str]
+) -> tuple[Draft, str]:
+    """The draft with the import added, and the name that it binds."""
+    taken = name in known or any(one.value == name for one in draft.nodes(cst.Name))
+    if taken and name != module:
+        statement, name = f"import {module}", module
+    elif taken:
+        raise DeclinedEdit(f"the name {name} is used for something else")
+    offset = _import_offset(draft)
+    lead = "" if offset == 0 or draft.text[offset - 1] in "\r\n" else draft.newline
+    return draft.spliced(Splice(offset, offset, lead + statement + draft.newline)), name
+
+
+def _import_offset(draft: Draft) -> int:
+    """Behind the last import at the top of the file, or behind its docstring."""
+    last: cst.CSTNode | None = None
+    for number, statement in enumerate(draft.module.body):
+        if not isinstance(statement, cst.SimpleStatementLine):
+            break
+        small = statement.body[0]
+        is_docstring = number == 0 and isinstance(small, cst.Expr)
+        if isinstance(small, cst.Import | cst.ImportFrom) or is_docstring:
+            last = statement
+    if last is None:
+        first = draft.module.body[0] if draft.module.body else None
+        return draft.line_start(draft.lines(first).start) if first is not None else 0
+    end = draft.line_end(draft.end(last))
+    if draft.text[end : end + 2] == "\r\n":
+        return end + 2
+    return min(end + 1, len(draft.text))

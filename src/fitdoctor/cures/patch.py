@@ -1,0 +1,191 @@
+"""FINDINGS -> PATCH: every cure whole or not at all, and why those left out were left out."""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
+from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.engine import edited
+from fitdoctor.cures.source import Source, read_source
+from fitdoctor.cures.unified import unified_diff
+from fitdoctor.findings.edits import Edit, SetKeyword
+from fitdoctor.findings.finding import Finding
+
+_LIBRARIES = tuple(
+    Path(path).resolve()
+    for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    if (path := sysconfig.get_paths().get(name))
+)
+_LIBRARY_FOLDERS = frozenset({"site-packages", "dist-packages"})
+Kind = Literal["declined", "unsafe", "advice", "already-there", "not-chosen"]
+
+
+class TextChange(NamedTuple):
+    """One file's text before and after."""
+
+    old_text: str
+    new_text: str
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A cure that is in the patch."""
+
+    finding: Finding
+    edits: tuple[Edit, ...]  # those that changed something
+
+
+@dataclass(frozen=True)
+class Declined:
+    """A cure that is not in the patch, and why."""
+
+    finding: Finding
+    kind: Kind
+    reason: str
+    edit: Edit | None = None  # the one that could not be made
+
+    @property
+    def advice(self) -> str:
+        """What to do by hand, at which line."""
+        if not self.finding.cure.edits:
+            return self.finding.cure.summary
+        return "; ".join(
+            f"{Path(edit.where.file).name}:{edit.where.line}: {edit.in_words()}"
+            for edit in self.finding.cure.edits
+        )
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Changes of the user's source that are safe to make, and what was left out."""
+
+    files: dict[Path, TextChange]  # only files that change
+    applied: tuple[Applied, ...]
+    declined: tuple[Declined, ...]
+    sources: dict[Path, Source] = field(default_factory=dict)  # as read, by path
+
+    def __bool__(self) -> bool:
+        """Whether anything would change."""
+        return bool(self.files)
+
+    def diff(self, root: Path | None = None) -> str:
+        """The unified diff of all files, with paths relative to a folder."""
+        folder = root if root is not None else Path.cwd()
+        return "".join(
+            unified_diff(path, change.old_text, change.new_text, folder)
+            for path, change in sorted(self.files.items())
+        )
+
+    def new_bytes(self, path: Path) -> bytes:
+        """What a file would hold, in its own encoding."""
+        return self.sources[path].encoded(self.files[path].new_text)
+
+
+def plan(
+    findings: Iterable[Finding],
+    *,
+    unsafe: bool = False,
+    roots: Sequence[Path] | None = None,
+    sources: Mapping[Path, Source] | None = None,
+) -> Patch:
+    """The patch that makes the cures of these findings.
+
+    Args:
+        findings: In the order in which they may claim a line; usually the largest gain first.
+        unsafe: Also make cures that may change numbers, order or callback granularity.
+        roots: Folders of the project: nothing outside is changed. The first one is what
+            relative paths are relative to. Default: the working directory.
+        sources: Files as they were recorded, where they are not as they lie on disk.
+    """
+    planner = _Planner([Path.cwd()] if roots is None else list(roots), dict(sources or {}))
+    for finding in findings:
+        planner.add(finding, unsafe=unsafe)
+    return planner.patch()
+
+
+class _Planner:
+    """Works cures into drafts, one after the other."""
+
+    def __init__(self, roots: list[Path], sources: dict[Path, Source]) -> None:
+        self._roots = [root.resolve() for root in roots]
+        self._sources = sources
+        self._drafts: dict[Path, Draft] = {}
+        self._keywords: dict[tuple[Path, int, str, str], tuple[str, str]] = {}
+        self._applied: list[Applied] = []
+        self._declined: list[Declined] = []
+
+    def add(self, finding: Finding, *, unsafe: bool) -> None:
+        cure = finding.cure
+        if cure.safety == "advice" or not cure.edits:
+            self._decline(finding, "advice", "no rule can make this change in the source")
+            return
+        if cure.safety == "unsafe" and not unsafe:
+            self._decline(finding, "unsafe", "may change numbers or order; --unsafe makes it")
+            return
+        # All edits of a cure or none: half a cure may be worse than the disease.
+        drafts, keywords = dict(self._drafts), dict(self._keywords)
+        made: list[Edit] = []
+        for edit in cure.edits:
+            try:
+                if self._make(finding, edit, drafts, keywords):
+                    made.append(edit)
+            except DeclinedEdit as error:
+                self._decline(finding, "declined", str(error), edit)
+                return
+        if not made:
+            self._decline(finding, "already-there", "the source has it already")
+            return
+        self._drafts, self._keywords = drafts, keywords
+        self._applied.append(Applied(finding, tuple(made)))
+
+    def _decline(self, finding: Finding, kind: Kind, why: str, edit: Edit | None = None) -> None:
+        self._declined.append(Declined(finding, kind, why, edit))
+
+    def _make(
+        self,
+        finding: Finding,
+        edit: Edit,
+        drafts: dict[Path, Draft],
+        keywords: dict[tuple[Path, int, str, str], tuple[str, str]],
+    ) -> bool:
+        path = self._path(edit.where.file)
+        if isinstance(edit, SetKeyword):
+            key = (path, edit.where.line, edit.call, edit.keyword)
+            rule, value = keywords.setdefault(key, (finding.rule, edit.value))
+            if value != edit.value:
+                raise DeclinedEdit(f"{rule} sets {edit.keyword}={value} in the same call")
+        draft = drafts.get(path)
+        try:
+            drafts[path] = edited(draft or Draft(self._source(path).text), edit)
+        except AlreadyThere:
+            return False
+        return True
+
+    def _path(self, file: str) -> Path:
+        path = (self._roots[0] / file).resolve()
+        folders = set(path.parts[:-1])
+        in_library = any(path.is_relative_to(library) for library in _LIBRARIES)
+        in_project = any(path.is_relative_to(root) for root in self._roots)
+        if folders & _LIBRARY_FOLDERS or not in_project or (in_library and not in_project):
+            raise DeclinedEdit(f"{path} is outside the project")
+        return path
+
+    def _source(self, path: Path) -> Source:
+        if path not in self._sources:
+            self._sources[path] = read_source(path)
+        return self._sources[path]
+
+    def patch(self) -> Patch:
+        files = {
+            path: TextChange(self._source(path).text, draft.text)
+            for path, draft in self._drafts.items()
+            if draft.text != self._source(path).text
+        }
+        for path, change in files.items():
+            self._source(path).encoded(change.new_text)
+        return Patch(files, tuple(self._applied), tuple(self._declined), self._sources)

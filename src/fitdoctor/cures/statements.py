@@ -1,0 +1,116 @@
+"""Edits of whole statements: insert before, decorate, cast before a loop, move out of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import libcst as cst
+
+from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
+from fitdoctor.cures.draft import Draft, Splice
+from fitdoctor.cures.imports import with_names
+from fitdoctor.findings.edits import Decorate
+
+_Loop = cst.For | cst.While
+_Scope = cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module
+
+
+def statement_of(draft: Draft, node: cst.CSTNode) -> cst.BaseStatement:
+    """The statement, on a line of its own, that a node is in.
+
+    Raises:
+        DeclinedEdit: It shares its line with the head of a block.
+    """
+    for one in (node, *draft.ancestors(node)):
+        if isinstance(one, cst.SimpleStatementLine | cst.BaseCompoundStatement):
+            parent = draft.parent(one)
+            if not isinstance(parent, cst.IndentedBlock | cst.Module):
+                raise DeclinedEdit("the statement is in a branch of another")
+            return one
+        if isinstance(one, cst.SimpleStatementSuite):
+            raise DeclinedEdit("the statement shares its line with the head of a block")
+    raise DeclinedEdit("the statement was not found")
+
+
+def next_statement(draft: Draft, statement: cst.CSTNode) -> cst.CSTNode | None:
+    """The statement below, in the same block."""
+    block = draft.parent(statement)
+    if not isinstance(block, cst.IndentedBlock | cst.Module):
+        return None
+    body: Sequence[cst.CSTNode] = block.body
+    place = list(body).index(statement)
+    return body[place + 1] if place + 1 < len(body) else None
+
+
+def assigned_name(statement: cst.CSTNode, value: cst.CSTNode | None) -> str | None:
+    """The one variable that a statement assigns to; with `value`, only if it assigns just that."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return None
+    small = statement.body[0]
+    if not isinstance(small, cst.Assign) or len(small.targets) != 1:
+        return None
+    target = small.targets[0].target
+    if value is not None and small.value is not value:
+        return None
+    return target.value if isinstance(target, cst.Name) else None
+
+
+def put_before(draft: Draft, node: cst.CSTNode, lines: Iterable[str]) -> Draft:
+    """New statements before the one that a node is in."""
+    start = draft.start(statement_of(draft, node))
+    indent = draft.indent_at(start)
+    if indent is None:
+        raise DeclinedEdit("another statement is on the same line")
+    text = "".join(f"{indent}{line}{draft.newline}" for line in lines)
+    begin = start - len(indent)
+    return draft.spliced(Splice(begin, begin, text))
+
+
+def loops_around(draft: Draft, node: cst.CSTNode) -> list[_Loop]:
+    """The loops that a node is in, the nearest first, up to the function it is in."""
+    found: list[_Loop] = []
+    inner = node
+    for one in draft.ancestors(node):
+        if isinstance(one, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            break
+        if isinstance(one, cst.For | cst.While) and inner is one.body:
+            found.append(one)
+        inner = one
+    return found
+
+
+def scope_of(draft: Draft, node: cst.CSTNode) -> _Scope:
+    """The function, class or module whose variables a node sees as its own."""
+    for one in draft.ancestors(node):
+        if isinstance(one, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module):
+            return one
+    return draft.module
+
+
+def decorate(draft: Draft, edit: Decorate) -> Draft:
+    """A decorator above a function."""
+    function = _function(draft, edit)
+    if function.asynchronous is not None:
+        raise DeclinedEdit(f"{edit.function} is a coroutine")
+    draft, text = with_names(draft, function, edit.decorator, edit.imports)
+    function = _function(draft, edit)
+    for decorator in function.decorators:
+        code = draft.code(decorator.decorator)
+        if code == text or code.startswith(text + "("):
+            raise AlreadyThere(f"{edit.function} is decorated with {code[:40]}")
+    first = function.decorators[0] if function.decorators else function
+    start = draft.start(first)
+    indent = draft.indent_at(start)
+    if indent is None:
+        raise DeclinedEdit("the function does not begin its line")
+    begin = start - len(indent)
+    return draft.spliced(Splice(begin, begin, f"{indent}@{text}{draft.newline}"))
+
+
+def _function(draft: Draft, edit: Decorate) -> cst.FunctionDef:
+    line = draft.line_now(edit.where.line)
+    for function in draft.nodes(cst.FunctionDef):
+        begins = [draft.lines(one).start for one in (*function.decorators, function)]
+        if function.name.value == edit.function and line in begins:
+            return function
+    raise DeclinedEdit(f"no function {edit.function} begins at line {edit.where.line}")
