@@ -197,5 +197,3 @@ def _storable(arrays: dict[str, Any]) -> dict[str, Any]:
     numpy = sys.modules["numpy"]
     names = numpy.array(list(arrays), dtype=str)
     return {"names": names, **{f"a{i}": value for i, value in enumerate(arrays.values())}}
-
-

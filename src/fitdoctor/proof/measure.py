@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from fitdoctor.analysis.steady import warm_up_length
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.ratio import LEAST_PAIRS, is_tight, ratio_of
-from fitdoctor.proof.timeline import Timeline
+from fitdoctor.proof.timeline import Timeline, timeline_of
+from fitdoctor.recording.schema import Recording
 
 S = 1_000_000_000
 # Steps after warm-up from which a time per step can be told.
@@ -43,7 +44,7 @@ class Limits:
     """When to stop."""
 
     precision: float = 0.05
-    budget_s: float = 300.0
+    budget_s: float = 180.0
     max_runs: int = 20
     steps: int | None = None
     window_s: float = 10.0
@@ -303,6 +304,17 @@ def _whole_times(pairs: Sequence[Pair], cut: int) -> tuple[list[float], list[flo
             if one.timeline is not None:
                 found[side].append(one.timeline.time_at(cut) - one.launched_ns)
     return found
+
+
+def steady_step_ns(recording: Recording) -> float | None:
+    """Time per step of one run after its warm-up; None from too few steps."""
+    timeline = timeline_of(recording)
+    if timeline is None:
+        return None
+    warm_up = min(_warm_up(timeline, timeline.steps), timeline.steps // 2)
+    if timeline.steps - warm_up < LEAST_STEPS:
+        return None
+    return _step_time(timeline, warm_up, timeline.steps)
 
 
 def _mean_step(timeline: Timeline) -> float:

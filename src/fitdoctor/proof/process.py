@@ -15,7 +15,7 @@ from typing import Any
 from fitdoctor.proof.side import Side
 from fitdoctor.recorder import files
 from fitdoctor.recorder.launch import child_environment
-from fitdoctor.recorder.sampler import machine_record
+from fitdoctor.recorder.sampler import Sampler, machine_record
 from fitdoctor.recording.reader import read_recording
 from fitdoctor.recording.schema import Recording
 
@@ -52,7 +52,9 @@ class Run:
         return self.timed_out or self.exit_code != 0
 
 
-def run_side(side: Side, folder: Path, *, options: dict[str, Any], limit_s: float) -> Run:
+def run_side(
+    side: Side, folder: Path, *, options: dict[str, Any], limit_s: float, sampled: bool = False
+) -> Run:
     """Start one side and wait for it.
 
     Args:
@@ -60,12 +62,13 @@ def run_side(side: Side, folder: Path, *, options: dict[str, Any], limit_s: floa
         folder: where the recording and the served text go.
         options: for the recorder in the process.
         limit_s: seconds of training it may take before it is ended by force.
+        sampled: whether CPU and memory are sampled from here, as an examination needs.
     """
     handle, name = tempfile.mkstemp(suffix=".rec", prefix=f"{side.name}-", dir=folder)
     os.close(handle)
     recording = Path(name)
     if side.sources is not None:
-        options = {**options, "sources": str(_manifest(side, folder))}
+        options = {**options, "sources": str(manifest(side, folder))}
     header = files.header_record(
         script=side.target, argv=list(side.args), module=side.module, options=options
     )
@@ -85,12 +88,21 @@ def run_side(side: Side, folder: Path, *, options: dict[str, Any], limit_s: floa
             stderr=stderr,
             start_new_session=True,
         )
+        sampler = Sampler(process.pid, recording) if sampled else None
+        if sampler is not None:
+            sampler.start()
         try:
             timed_out = _wait(process, recording, START_AND_END_S + limit_s)
         finally:
             _end_group(process)
+            if sampler is not None:
+                sampler.stop()
     ended = time.perf_counter_ns()
     code = process.returncode
+    by_signal = -code if code < 0 else None
+    files.append_exit(
+        recording, code=None if by_signal else code, signal=by_signal, overstayed=timed_out
+    )
     return Run(
         side=side.name,
         recording=read_recording(recording),
@@ -103,7 +115,8 @@ def run_side(side: Side, folder: Path, *, options: dict[str, Any], limit_s: floa
     )
 
 
-def _manifest(side: Side, folder: Path) -> Path:
+def manifest(side: Side, folder: Path) -> Path:
+    """The file from which the process serves the side's text."""
     path = folder / f"{side.name}-sources.json"
     if not path.exists():
         sources = {str(file): text for file, text in (side.sources or {}).items()}

@@ -88,9 +88,7 @@ def timeline_of(recording: Recording, epoch_steps: int | None = None) -> Timelin
     )
 
 
-def _spans(
-    recording: Recording, workload: RecordedWorkload, epoch_steps: int | None
-) -> list[Span]:
+def _spans(recording: Recording, workload: RecordedWorkload, epoch_steps: int | None) -> list[Span]:
     if workload.kind == "fit" or workload.kind == "loop":
         synced = [event for event in workload.events if event.name == "sync"]
         if synced and _runs_ahead(recording):

@@ -56,9 +56,7 @@ class Proof:
         return report
 
 
-def judge(
-    measured: Measured, equivalence: Equivalence, *, may_differ: bool
-) -> tuple[Verdict, str]:
+def judge(measured: Measured, equivalence: Equivalence, *, may_differ: bool) -> tuple[Verdict, str]:
     """The verdict and its reason.
 
     Args:

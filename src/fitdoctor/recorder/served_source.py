@@ -159,4 +159,3 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def get_source(self, fullname: str) -> str | None:
         return text_of(self.path)
-

@@ -30,7 +30,9 @@ def render_proof(proof: Proof) -> str:
     lines.append(_row("learning", proof.equivalence.learning))
     if proof.equivalence.detail:
         lines.append(_row("", proof.equivalence.detail))
-    lines.extend(_row("cure" if not number else "", cure) for number, cure in enumerate(proof.cures))
+    lines.extend(
+        _row("cure" if not number else "", cure) for number, cure in enumerate(proof.cures)
+    )
     for cure, one in proof.each:
         lines.append(_row("alone", f"{cure}: {_alone(one)}"))
     return "\n".join(lines) + "\n"
