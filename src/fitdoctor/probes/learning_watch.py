@@ -10,7 +10,6 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.probes.step_limit import StepCount, end_script

@@ -112,7 +112,7 @@ def _other_order(differing: int | None, a: int, b: int) -> str:
 
 def _common_ends(before: Learned, after: Learned) -> list[int]:
     ends = set(before.epoch_ends) & set(after.epoch_ends)
-    return sorted((e for e in ends if e <= min(len(before.batches), len(after.batches))))[::-1]
+    return sorted(e for e in ends if e <= min(len(before.batches), len(after.batches)))[::-1]
 
 
 def _same_samples(a: Sequence[Batch], b: Sequence[Batch]) -> bool:

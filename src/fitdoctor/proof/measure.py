@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -277,6 +278,7 @@ def _check_steps(before: Observed, after: Observed) -> None:
         raise _Invalid(f"a different number of steps: A did {a}, B did {b}")
 
 
+@functools.lru_cache(maxsize=64)
 def _warm_up(timeline: Timeline, cut: int) -> int:
     """Steps until the run is steady, looked for in a limited number of means."""
     width = max(1, cut // _WINDOWS)

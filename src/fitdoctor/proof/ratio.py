@@ -18,7 +18,7 @@ NOISE_FLOOR = 0.005
 
 
 def ratio_of(before: Sequence[float], after: Sequence[float]) -> Interval | None:
-    """before / after with its interval (Student's t on log ratios); None from too few pairs.
+    """Before / after with its interval (Student's t on log ratios); None from too few pairs.
 
     Example:
         >>> ratio_of([2.0, 2.0, 2.0], [1.0, 1.0, 1.0]).value

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from fitdoctor.diagnosis import is_part_of_another
 from fitdoctor.recorder.cpu import OTHERS_LIMIT_CORES
@@ -21,7 +22,7 @@ class Span:
     steps: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Timeline:
     """The steps of a run in order, whatever workload they belong to."""
 
@@ -33,11 +34,11 @@ class Timeline:
     @property
     def steps(self) -> int:
         """All steps."""
-        return sum(span.steps for span in self.spans)
+        return self._marks[0][-1]
 
     def time_at(self, steps: int) -> float:
         """When this many steps were done and the next one began, in nanoseconds."""
-        marks, times = self._marks()
+        marks, times = self._marks
         if not 0 <= steps <= marks[-1]:
             raise ValueError(f"the run has {marks[-1]} steps, asked was for step {steps}")
         after = min(bisect_right(marks, steps), len(marks) - 1)
@@ -47,19 +48,20 @@ class Timeline:
 
     def periods(self) -> list[float]:
         """Nanoseconds from the begin of each step to that of the next."""
-        marks, times = self._marks()
+        marks, times = self._marks
         found: list[float] = []
         for index in range(len(marks) - 1):
             steps = marks[index + 1] - marks[index]
             found.extend([(times[index + 1] - times[index]) / steps] * steps)
         return found
 
+    @cached_property
     def _marks(self) -> tuple[list[int], list[int]]:
         marks, times = [0], [self.spans[0].begin_ns]
-        for index, span in enumerate(self.spans):
-            following = self.spans[index + 1 : index + 2]
+        ends = [span.begin_ns for span in self.spans[1:]] + [self.spans[-1].end_ns]
+        for span, end in zip(self.spans, ends, strict=True):
             marks.append(marks[-1] + span.steps)
-            times.append(following[0].begin_ns if following else span.end_ns)
+            times.append(end)
         return marks, times
 
 
