@@ -23,7 +23,7 @@ from fitdoctor.recorder.backends import (
     tensorflow_traces,
 )
 from fitdoctor.recorder.hooks import ImportHooks
-from fitdoctor.recorder.inputs import data_loader, hdf5, tf_data
+from fitdoctor.recorder.inputs import constructed, data_loader, hdf5, tf_data
 from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 from fitdoctor.recorder.writer import Writer
@@ -92,6 +92,9 @@ def _watch_keras(recorder: Recorder, hooks: ImportHooks) -> None:
     )
     hooks.when_imported(
         keras_trainer.BASE_TRAINER, functools.partial(keras_trainer.watch_compile, recorder)
+    )
+    hooks.when_imported(
+        constructed.PY_DATASET_MODULE, functools.partial(constructed.watch_py_datasets, recorder)
     )
     hooks.when_imported("keras", functools.partial(_on_keras, recorder))
 

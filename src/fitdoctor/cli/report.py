@@ -64,7 +64,12 @@ def command(
         show(diagnosis, sys.stdout, color=color, verbose=verbose)
 
 
-def _diagnosis(recording: Path | None) -> Diagnosis:
+def existing(recording: Path | None) -> Path:
+    """The recording that was asked for, or the newest one.
+
+    Raises:
+        RecordingError: There is none.
+    """
     from fitdoctor.recorder.files import newest
 
     path = recording if recording is not None else newest()
@@ -74,6 +79,11 @@ def _diagnosis(recording: Path | None) -> Diagnosis:
             expected="a .rec file that `fitdoctor run` wrote",
             advice="fitdoctor report, without a name, shows the newest one",
         )
+    return path
+
+
+def _diagnosis(recording: Path | None) -> Diagnosis:
+    path = existing(recording)
     from fitdoctor.diagnosis import diagnose
     from fitdoctor.recording.reader import read_recording
 

@@ -76,7 +76,7 @@ class Talk:
     default=60,
     show_default=True,
     metavar="SECONDS",
-    callback=lambda context, option, seconds: _number(seconds),
+    callback=lambda context, option, seconds: a_number(seconds),
     help="Training time to examine.",
 )
 @click.option(
@@ -117,7 +117,8 @@ def command(
     _run(script, list(args), module, options=options, outputs=outputs, talk=Talk(**talk))
 
 
-def _number(seconds: float) -> float:
+def a_number(seconds: float) -> float:
+    """Refuse what is no number of seconds."""
     # A comparison with NaN is never true, so no range refuses it.
     if math.isnan(seconds):
         raise click.BadParameter("nan is not a number of seconds", param_hint="'--budget'")
@@ -145,22 +146,44 @@ def _run(
     outputs: list[Output],
     talk: Talk,
 ) -> None:
-    from fitdoctor.recorder import files
-    from fitdoctor.recorder.launch import command_line, end_like
-    from fitdoctor.recorder.sampler import machine_record
+    from fitdoctor.recorder.launch import end_like
 
-    recording = files.create_recording(script)
-    header = files.header_record(script=script, argv=args, module=module, options=options)
-    files.begin(recording, header, machine_record())
-    talk.say(f"recording {script} → {_short(recording)}")
-    outcome = _record(command_line(script, args, module=module), recording, options, talk)
+    recording, outcome = record(script, args, module, options=options, talk=talk)
     failure = _report_safely(recording, outputs, talk)
     if failure and (outcome.code == 0 or outcome.overstayed):
         sys.exit(failure)
     end_like(outcome)
 
 
-def _record(command: list[str], recording: Path, options: dict[str, Any], talk: Talk) -> Outcome:
+def record(
+    script: str,
+    args: list[str],
+    module: bool,
+    *,
+    options: dict[str, Any],
+    talk: Talk,
+    stdout: int | None = None,
+) -> tuple[Path, Outcome]:
+    """Run a script under the recorder: the recording, and how the script ended."""
+    from fitdoctor.recorder import files
+    from fitdoctor.recorder.launch import command_line
+    from fitdoctor.recorder.sampler import machine_record
+
+    recording = files.create_recording(script)
+    header = files.header_record(script=script, argv=args, module=module, options=options)
+    files.begin(recording, header, machine_record())
+    talk.say(f"recording {script} → {_short(recording)}")
+    command = command_line(script, args, module=module)
+    return recording, _record(command, recording, options, talk, stdout)
+
+
+def _record(
+    command: list[str],
+    recording: Path,
+    options: dict[str, Any],
+    talk: Talk,
+    stdout: int | None,
+) -> Outcome:
     from fitdoctor.cli.progress import Progress
     from fitdoctor.recorder.launch import HANG_GRACE_S, OVERSTAY_GRACE_S, launch
     from fitdoctor.recorder.sampler import Sampler
@@ -174,7 +197,7 @@ def _record(command: list[str], recording: Path, options: dict[str, Any], talk: 
         if not talk.quiet:
             progress.start()
 
-    outcome = launch(command, recording=recording, options=options, on_start=watch)
+    outcome = launch(command, recording=recording, options=options, on_start=watch, stdout=stdout)
     for sampler in samplers:
         sampler.stop()
     progress.stop()
@@ -194,8 +217,10 @@ def _record(command: list[str], recording: Path, options: dict[str, Any], talk: 
 
 def _finish_recording(recording: Path, outcome: Outcome) -> None:
     from fitdoctor.recorder.files import append_exit
+    from fitdoctor.recorder.sources import append_sources
 
     try:
+        append_sources(recording)
         append_exit(
             recording, code=outcome.code, signal=outcome.signal, overstayed=outcome.overstayed
         )

@@ -73,7 +73,7 @@ def rename_call(draft: Draft, edit: RenameCall) -> Draft:
     if not edit.same_result and not isinstance(draft.parent(call), cst.Expr):
         raise DeclinedEdit(f"what {edit.call}() returns is used, and {edit.to}() returns another")
     refuse_stars(call, "arguments that the other call does not take")
-    if len(positional(call)) > len(edit.takes):
+    if len(positional(call)) > edit.positional:
         raise DeclinedEdit(f"{edit.to}() takes fewer arguments without a name")
     for argument in call.args:
         _refuse_unknown(draft, edit, argument)

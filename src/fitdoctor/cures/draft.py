@@ -81,9 +81,7 @@ class Draft:
         try:
             module = cst.parse_module(self.text)
         except (cst.ParserSyntaxError, RecursionError) as error:
-            line = getattr(error, "raw_line", None)
-            at = f" (line {line})" if line else ""
-            raise DeclinedEdit(f"the file is not plain Python{at}") from error
+            raise DeclinedEdit("the file is not plain Python") from error
         if module.code != self.text:
             raise DeclinedEdit("the file cannot be taken apart and put together unchanged")
         return MetadataWrapper(module, unsafe_skip_copy=True)

@@ -81,6 +81,16 @@ class Patch:
             for path, change in sorted(self.files.items())
         )
 
+    def diff_bytes(self, root: Path | None = None) -> bytes:
+        """The diff in the encodings of the files, byte order marks included: for `patch`."""
+        folder = root if root is not None else Path.cwd()
+        found = b""
+        for path, change in sorted(self.files.items()):
+            mark = "\ufeff" if self.sources[path].bom else ""
+            text = unified_diff(path, mark + change.old_text, mark + change.new_text, folder)
+            found += text.encode(self.sources[path].encoding, "surrogateescape")
+        return found
+
     def new_bytes(self, path: Path) -> bytes:
         """What a file would hold, in its own encoding."""
         return self.sources[path].encoded(self.files[path].new_text)
@@ -171,7 +181,7 @@ class _Planner:
         folders = set(path.parts[:-1])
         in_library = any(path.is_relative_to(library) for library in _LIBRARIES)
         in_project = any(path.is_relative_to(root) for root in self._roots)
-        if folders & _LIBRARY_FOLDERS or not in_project or (in_library and not in_project):
+        if folders & _LIBRARY_FOLDERS or in_library or not in_project:
             raise DeclinedEdit(f"{path} is outside the project")
         return path
 

@@ -12,7 +12,10 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def unified_diff(path: Path, old: str, new: str, root: Path) -> str:
-    """The difference of one file; empty where there is none."""
+    """The difference of one file; empty where there is none.
+
+    A carriage return stays at the end of its line, as git has it.
+    """
     name = os.path.relpath(path, root)
     shown = str(path) if name.startswith("..") else name
     lines = difflib.unified_diff(

@@ -56,7 +56,8 @@ class RenameCall:
     call: str
     to: str
     drop: tuple[str, ...] = ()  # keywords that change nothing there and that the new name refuses
-    takes: tuple[str, ...] = ()  # parameters of the new name, in their order
+    takes: tuple[str, ...] = ()  # keywords that the new name takes too
+    positional: int = 1  # arguments that mean the same without a name
     same_result: bool = True  # False: only where nothing uses what the call returns
 
     def in_words(self) -> str:

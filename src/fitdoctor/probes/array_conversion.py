@@ -38,13 +38,19 @@ def array_conversion(backend: str, x: Any, y: Any) -> Data:
         "cast_bytes": sum(int(leaf.nbytes) for leaf in arrays if _needs_cast(leaf, floatx)),
         "dtypes": sorted({str(leaf.dtype) for leaf in arrays}),
         "floatx": floatx,
+        "cast_arguments": [
+            name
+            for name, value in (("x", x), ("y", y))
+            if _is_array(value) and _needs_cast(value, floatx)
+        ],
         "as_is_ns": round(as_is * scale * 1e9),
         "cast_before_ns": round(already_cast * scale * 1e9),
     }
 
 
 def _is_array(leaf: Any) -> bool:
-    return type(leaf).__module__ == "numpy" and hasattr(leaf, "dtype") and leaf.ndim > 0
+    is_numpy = type(leaf).__module__ == "numpy"
+    return bool(is_numpy and hasattr(leaf, "dtype") and leaf.ndim > 0)
 
 
 def _needs_cast(leaf: Any, floatx: str) -> bool:

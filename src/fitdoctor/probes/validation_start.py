@@ -22,6 +22,10 @@ def validation_start(dataset: Any, iterators: Iterators) -> Data:
         "skipped": split.settings.get("count"),
         "file": place.file if place else None,
         "line": place.line if place else None,
+        "maps": [
+            {"file": stage.place.file, "line": stage.place.line} if stage.place else None
+            for stage in tf_edits.maps_above(stages, split)
+        ],
     }
 
 

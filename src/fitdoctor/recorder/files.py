@@ -146,12 +146,18 @@ def append(path: Path, record: dict[str, Any]) -> None:
     _append_bytes(path, _encode(record))
 
 
+def append_on_own_line(path: Path, record: dict[str, Any]) -> None:
+    """Append a record also where the script died half-way through another."""
+    line = _encode(record)
+    _append_bytes(path, line if _ends_with_newline(path) else b"\n" + line)
+
+
 def append_exit(path: Path, *, code: int | None, signal: int | None, overstayed: bool) -> None:
-    """Append the last line, on its own even if the script died half-way through another."""
+    """Append the last line."""
     record = {"k": "exit", "t": time.monotonic_ns(), "code": code, "signal": signal}
     if overstayed:
         record["overstayed"] = True
-    _append_bytes(path, _encode(record) if _ends_with_newline(path) else b"\n" + _encode(record))
+    append_on_own_line(path, record)
 
 
 def _encode(record: dict[str, Any]) -> bytes:

@@ -77,6 +77,7 @@ def launch(
     options: dict[str, Any],
     on_start: Callable[[int], None] | None = None,
     grace_s: float = OVERSTAY_GRACE_S,
+    stdout: int | None = None,
 ) -> Outcome:
     """Run the command to its end, passing signals on.
 
@@ -86,13 +87,17 @@ def launch(
         options: Options of the recorder in the child.
         on_start: Called with the process id once the child runs.
         grace_s: How long an examined script may go on before it is ended.
+        stdout: Where the script's output goes; our own stdout if not given.
     """
     relay = _SignalRelay()
     with relay.installed():
         # Files the shell opened for the script, as in `train.py <(zcat data.gz)`, must
         # reach it; those that fitdoctor opens itself are not inheritable.
         process = subprocess.Popen(
-            command, env=child_environment(recording, options), close_fds=False
+            command,
+            env=child_environment(recording, options),
+            close_fds=False,
+            stdout=stdout,
         )
         relay.attach(process)
         # With --continue an examined script goes on; only its end counts.

@@ -84,6 +84,7 @@ class _Builder:
         self.keras: dict[str, Any] = {}
         self.overhead: dict[str, Any] = {}
         self.exit: dict[str, Any] = {}
+        self.sources: dict[str, str | None] = {}
         self.examined = False
         self.ended = False
         self.broken = 0
@@ -117,6 +118,9 @@ class _Builder:
 
     def _add_exit(self, record: dict[str, Any]) -> None:
         self.exit = record
+
+    def _add_sources(self, record: dict[str, Any]) -> None:
+        self.sources = {str(file): found for file, found in dict(record["sha256"]).items()}
 
     def _add_examined(self, record: dict[str, Any]) -> None:
         self.examined = True
@@ -198,6 +202,7 @@ class _Builder:
             exit_code=self.exit.get("code"),
             exit_signal=self.exit.get("signal"),
             broken_lines=self.broken,
+            sources=self.sources,
         )
 
 

@@ -124,3 +124,6 @@ class Recording:
     exit_code: int | None
     exit_signal: int | None
     broken_lines: int
+    # SHA-256 of each source file that a place lies in; None where it changed while the
+    # script ran, so that its lines are not known.
+    sources: dict[str, str | None] = field(default_factory=dict)

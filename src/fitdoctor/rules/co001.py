@@ -45,10 +45,13 @@ resets the optimizer's state (Adam's moments, momentum), which the cured script 
 
 from __future__ import annotations
 
+import ast
+import re
 from collections import Counter
 
 from fitdoctor.analysis.rows import compile_events
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import TENSORFLOW, Edit, HoistCompile, WrapArgument
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain, saved_leaving
@@ -61,6 +64,7 @@ MIN_RETRACES = 3
 # How well the step without a trace is known.
 LEFT_ERROR = 0.2
 MOSTLY_TRACING = 0.9
+_CHANGED = re.compile(r"(\w+): Literal\[(.+?)\] -> Literal\[(.+)\]")
 
 
 class Retracing:
@@ -156,6 +160,7 @@ def _compile_in_loop(view: View, calls: list[Event]) -> tuple[Where | None, str,
         "unsafe",
         "compile once; change the rate with model.optimizer.learning_rate = … "
         "(each compile also reset the optimizer's state)",
+        (HoistCompile(where),) if where is not None else (),
     )
     return where, f"model.compile() was called {len(calls)} times for the same model", cure
 
@@ -166,7 +171,11 @@ def _changing_argument(view: View, retraces: list[Event]) -> tuple[Where | None,
     where = Where(str(called_from[0]), int(called_from[1])) if called_from else None
     changed = _what_changed(retraces)
     if changed and "Literal" in changed:
-        cure = Cure("safe", "pass it as a tensor: tf.constant(…) or a tf.Variable")
+        cure = Cure(
+            "safe",
+            "pass it as a tensor: tf.constant(…) or a tf.Variable",
+            _as_tensor(view, where, retraces),
+        )
         return where, f"a Python value passed to {detail.get('name')} changes ({changed})", cure
     if changed:
         cure = Cure(
@@ -175,6 +184,30 @@ def _changing_argument(view: View, retraces: list[Event]) -> tuple[Where | None,
         return where, f"{detail.get('name')} gets new shapes or types ({changed})", cure
     cure = Cure("safe", "create the compiled function once, outside the loop")
     return where, f"{detail.get('name')} is created anew each time", cure
+
+
+def _as_tensor(view: View, where: Where | None, retraces: list[Event]) -> tuple[Edit, ...]:
+    """`tf.constant` around the one argument that changes, if it is a fraction each time."""
+    texts = [text for event in retraces for text in event.detail.get("changed") or ()]
+    found = [_CHANGED.fullmatch(text) for text in texts]
+    changed = [one for one in found if one is not None]
+    # A whole number may be a shape or a count, which must not become a tensor.
+    if len(changed) < len(texts) or not all(_is_float(one[2], one[3]) for one in changed):
+        return ()
+    names = {one[1] for one in changed}
+    if where is None or view.backend != "tensorflow" or len(names) != 1:
+        return ()
+    detail = retraces[-1].detail
+    definition = Where(str(detail["file"]), int(detail["line"])) if detail.get("file") else None
+    call, argument = str(detail.get("name")), names.pop()
+    return (WrapArgument(where, call, argument, "tf.constant(", ")", definition, (TENSORFLOW,)),)
+
+
+def _is_float(*literals: str) -> bool:
+    try:
+        return all(isinstance(ast.literal_eval(one), float) for one in literals)
+    except (ValueError, SyntaxError):
+        return False
 
 
 def _what_changed(retraces: list[Event]) -> str | None:

@@ -44,6 +44,7 @@ from typing import Any
 
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import Edit, RenameCall
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
@@ -53,6 +54,8 @@ PAGE = __doc__ or ""
 
 # An alternative must beat the call itself by this much in the same interleaved trial.
 CLEARLY_FASTER = 1.1
+# Arrays of one batch, which the other calls take as they are.
+ARRAYS = ("ndarray", "Tensor", "ArrayImpl")
 
 
 class CallPerSample:
@@ -95,7 +98,11 @@ class CallPerSample:
                 f"({factor(same.value / alternative.value)}× on this model)"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure(_safety(recorded.kind), f"call model.{name} instead of {recorded.kind}"),
+            cure=Cure(
+                _safety(recorded.kind),
+                f"call model.{name} instead of {recorded.kind}",
+                _edits(view, name),
+            ),
             evidence={
                 "calls": view.costs.calls,
                 "call_ns": round(same.value),
@@ -116,6 +123,27 @@ def _best(alternatives: dict[str, Any]) -> tuple[str, Interval] | None:
     first = found[0]
     best = min(found, key=lambda item: item[1].value)
     return first if first[1].value <= 1.2 * best[1].value else best
+
+
+def _edits(view: View, to: str) -> tuple[Edit, ...]:
+    """The other call's name, where every call was one step on arrays.
+
+    Not for evaluate: test_on_batch goes on counting where evaluate starts anew.
+    """
+    recorded = view.recorded
+    given = str(recorded.detail.get("input", ""))
+    if not recorded.file or not recorded.line or not given.endswith(ARRAYS):
+        return ()
+    if any(call.steps != 1 for call in recorded.calls):
+        return ()
+    where = Where(recorded.file, recorded.line)
+    if (recorded.kind, to) == ("predict", "predict_on_batch"):
+        return (RenameCall(where, "predict", to, ("batch_size", "verbose", "steps"), ("x",)),)
+    if (recorded.kind, to) == ("fit", "train_on_batch"):
+        drop = ("batch_size", "epochs", "verbose", "shuffle", "initial_epoch", "steps_per_epoch")
+        takes = ("x", "y", "sample_weight", "class_weight")
+        return (RenameCall(where, "fit", to, drop, takes, positional=2, same_result=False),)
+    return ()
 
 
 def _safety(kind: str) -> Safety:

@@ -41,9 +41,11 @@ from __future__ import annotations
 
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import Edit, SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.rules._places import COMPILE_STEPS_PER_EXECUTION, compile_place
 from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
@@ -92,7 +94,11 @@ class TinySteps:
             view,
             flatness,
             saved,
-            Cure(safety, f"compile(..., steps_per_execution={executions}){note}"),
+            Cure(
+                safety,
+                f"compile(..., steps_per_execution={executions}){note}",
+                _edits(view, executions),
+            ),
             executions=executions,
         )
 
@@ -139,6 +145,14 @@ class TinySteps:
             },
             saves={"step": saved},
         )
+
+
+def _edits(view: View, executions: int) -> tuple[Edit, ...]:
+    where = compile_place(view)
+    if where is None:
+        return ()
+    value, position = str(executions), COMPILE_STEPS_PER_EXECUTION
+    return (SetKeyword(where, "compile", "steps_per_execution", value, position),)
 
 
 def _flatness(view: View) -> float | None:

@@ -50,9 +50,11 @@ from __future__ import annotations
 
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword, Edit
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain, saved_leaving
+from fitdoctor.rules._places import compile_place
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -91,6 +93,7 @@ class EagerExecution:
             "run_eagerly is set",
             "remove run_eagerly=True from compile()",
             left=_in_keras_loop(view, compiled),
+            edits=_not_eager(view),
         )
 
     def _loop(self, view: View) -> Finding | None:
@@ -121,7 +124,13 @@ class EagerExecution:
             else f"decorate {data.get('function')} with {decorator}"
         )
         return self._finding(
-            view, eager, compiled, where, "the loop's body calls no compiled function", cure
+            view,
+            eager,
+            compiled,
+            where,
+            "the loop's body calls no compiled function",
+            cure,
+            edits=() if stands_in else _decorated(view, data),
         )
 
     @staticmethod
@@ -143,6 +152,7 @@ class EagerExecution:
         cause: str,
         cure: str,
         left: Interval | None = None,
+        edits: tuple[Edit, ...] = (),
     ) -> Finding:
         if left is None:
             # The ratio of one trial, not its times: the machine may have been slower before.
@@ -159,13 +169,27 @@ class EagerExecution:
                 f"{duration(compiled.value)} compiled"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure("safe" if view.backend == "tensorflow" else "unsafe", cure),
+            cure=Cure("safe" if view.backend == "tensorflow" else "unsafe", cure, edits),
             evidence={
                 "eager_ns": round(eager.value),
                 "compiled_ns": round(compiled.value),
             },
             saves={"step": saved},
         )
+
+
+def _not_eager(view: View) -> tuple[Edit, ...]:
+    where = compile_place(view)
+    return (DropKeyword(where, "compile", "run_eagerly"),) if where is not None else ()
+
+
+def _decorated(view: View, data: dict[str, object]) -> tuple[Edit, ...]:
+    if not data.get("file") or not data.get("function"):
+        return ()
+    where = Where(str(data["file"]), int(str(data["line"])))
+    jax = view.backend == "jax"
+    decorator, imports = ("jax.jit", JAX) if jax else ("tf.function", TENSORFLOW)
+    return (Decorate(where, str(data["function"]), decorator, (imports,)),)
 
 
 def _in_keras_loop(view: View, compiled: Interval) -> Interval:

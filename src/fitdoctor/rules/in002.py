@@ -47,7 +47,9 @@ from __future__ import annotations
 
 import math
 
+from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import Edit
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
@@ -57,6 +59,7 @@ from fitdoctor.prediction.loader_cure import (
     saved_by,
     saved_by_trial,
 )
+from fitdoctor.rules._places import loader_options, parallel_calls, pool_size
 from fitdoctor.rules.in001 import BUSY_CORES, python_place
 from fitdoctor.rules.in011 import is_scattered_hdf5
 from fitdoctor.units import duration
@@ -71,6 +74,8 @@ TF_DATA_READS = 16
 THREADS_PER_CORE = 2
 # A loader's storage may serve several readers more slowly than one.
 SHARING_LOSS = 1.25
+# A map below this share of the waiting is left as it is.
+NOTABLE_SHARE = 0.1
 
 
 class SerialReads:
@@ -104,7 +109,7 @@ class SerialReads:
                 f"the step itself takes {duration(view.ceiling_step.value)}"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure(*_cure(view, after)),
+            cure=_cure(view, after),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "frozen_step_ns": round(view.ceiling_step.value),
@@ -131,11 +136,14 @@ def reads_in_flight(view: View) -> tuple[float, float]:
 
 def is_pool_capped(view: View) -> bool:
     """The stage that waits already asks for parallel calls: its thread pool is the cap (IN003)."""
+    waiting = waiting_stage(view)
+    return waiting is not None and waiting.parallel not in (None, 1)
+
+
+def waiting_stage(view: View) -> StageCost | None:
+    """The stage that takes longest, of those that can run several calls at a time."""
     stages = [stage for stage in view.stages if stage.op in PARALLEL_STAGES]
-    if not stages:
-        return False
-    waiting = max(stages, key=lambda stage: (stage.own_ns or 0.0, stage.python))
-    return waiting.parallel not in (None, 1)
+    return max(stages, key=lambda one: (one.own_ns or 0.0, one.python), default=None)
 
 
 def with_reads(view: View, times: float) -> Interval:
@@ -178,24 +186,57 @@ def _has_map(view: View) -> bool:
     return any(op in PARALLEL_STAGES for op in ops)
 
 
-def _cure(view: View, reads: float) -> tuple[Safety, str]:
+def _slow_maps(view: View) -> list[StageCost]:
+    """The maps that take part in the waiting; none where an interleave does the reading.
+
+    Its order changes with its cycle_length, so that it is not changed by rule.
+    """
+    if any(stage.op == "interleave" for stage in view.stages):
+        return []
+    maps = [stage for stage in view.stages if stage.op == "map"]
+    most = max((stage.own_ns or 0.0 for stage in maps), default=0.0)
+    return [one for one in maps if one.own_ns is None or one.own_ns >= NOTABLE_SHARE * most]
+
+
+def _many_reads(view: View) -> tuple[Edit, ...]:
+    maps = _slow_maps(view)
+    calls = parallel_calls(maps, str(TF_DATA_READS))
+    pool = pool_size(maps[0], TF_DATA_READS) if maps else ()
+    return (*calls, *pool) if calls and pool else ()
+
+
+def _cure(view: View, reads: float) -> Cure:
     kind = view.input.get("kind")
     if kind == "tf.data" and not _has_map(view):
-        return "advice", (
+        return Cure(
+            "advice",
             "a generator reads one batch at a time: make it a function of an index and map it "
-            "with num_parallel_calls, or use a keras.utils.PyDataset with workers"
+            "with num_parallel_calls, or use a keras.utils.PyDataset with workers",
         )
     if kind == "tf.data":
-        return "safe", (
+        # Random numbers fall on other samples when calls overlap.
+        draws = any(stage.random for stage in _slow_maps(view))
+        return Cure(
+            "unsafe" if draws else "safe",
             f"num_parallel_calls={TF_DATA_READS} on the map, and "
             f"options.threading.private_threadpool_size={TF_DATA_READS}: without the second, "
-            f"tf.data runs only {view.cpus} at a time"
+            f"tf.data runs only {view.cpus} at a time",
+            _many_reads(view),
         )
+    workers = f"{reads:.0f}"
     if kind == "PyDataset":
-        return "safe", f"give the PyDataset workers={reads:.0f} (threads); more if storage allows"
+        return Cure(
+            "safe",
+            f"give the PyDataset workers={workers} (threads); more if storage allows",
+            loader_options(view, workers=workers),
+        )
     if kind == "DataLoader":
-        return "safe", f"DataLoader(num_workers={reads:.0f}, persistent_workers=True)"
-    return "advice", f"read from a keras.utils.PyDataset with workers={reads:.0f} instead"
+        return Cure(
+            "safe",
+            f"DataLoader(num_workers={workers}, persistent_workers=True)",
+            loader_options(view, num_workers=workers, persistent_workers="True"),
+        )
+    return Cure("advice", f"read from a keras.utils.PyDataset with workers={workers} instead")
 
 
 RULE = SerialReads()

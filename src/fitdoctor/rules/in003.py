@@ -41,8 +41,15 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow
+from fitdoctor.rules._places import pool_size
 from fitdoctor.rules.in001 import BUSY_CORES
-from fitdoctor.rules.in002 import TF_DATA_READS, is_pool_capped, read_place, saved_in_flight
+from fitdoctor.rules.in002 import (
+    TF_DATA_READS,
+    is_pool_capped,
+    read_place,
+    saved_in_flight,
+    waiting_stage,
+)
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -77,7 +84,9 @@ class ThreadPoolCap:
             ),
             gain=gain(view.costs.total, saved),
             cure=Cure(
-                self.safety, f"options.threading.private_threadpool_size={threads} on the dataset"
+                self.safety,
+                f"options.threading.private_threadpool_size={threads} on the dataset",
+                pool_size(waiting_stage(view), threads),
             ),
             evidence={
                 "loader_ns": round(loader.ns.value),

@@ -49,6 +49,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by_trial
+from fitdoctor.rules._places import cached_after
 from fitdoctor.units import duration, size
 
 PAGE = __doc__ or ""
@@ -95,7 +96,11 @@ class RecomputedPreprocessing:
                 f"keeping it takes {'an unknown amount' if kept is None else size(kept)}"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure("safe" if is_safe else "unsafe", _advice(stage.op, keeps_order)),
+            cure=Cure(
+                "safe" if is_safe else "unsafe",
+                _advice(stage.op, keeps_order),
+                cached_after(stage),
+            ),
             evidence={
                 "loader_ns": round(view.loader.ns.value),
                 "cached_loader_ns": round(trial.ns.value),

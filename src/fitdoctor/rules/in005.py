@@ -48,6 +48,7 @@ from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by, saved_by_trial
+from fitdoctor.rules._places import maps_behind
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -57,6 +58,8 @@ OWN_SHARE = 0.5
 SMALL_BATCH = 4
 # A batch from a generator costs a few crossings of single elements (more bytes to copy).
 CROSSINGS_PER_BATCH = Interval(2.0, 1.0, 4.0)
+# Stages that may lie between a batch and the maps that the trial moved behind it.
+HANDED_ON = frozenset({"cache", "prefetch", "repeat", "shuffle", "skip", "take"})
 
 
 class PerElementPipeline:
@@ -85,7 +88,11 @@ class PerElementPipeline:
             view,
             stage,
             saved_by_trial(view, trial),
-            Cure("safe", "put batch() before map(): the function gives the same on whole batches"),
+            Cure(
+                "safe",
+                "put batch() before map(): the function gives the same on whole batches",
+                maps_behind(view, _element_batch(view), across=HANDED_ON),
+            ),
             after_ns=trial.ns.value,
             what="map after batch",
         )
@@ -167,6 +174,11 @@ class PerElementPipeline:
             },
             saves={"input_wait": saved},
         )
+
+
+def _element_batch(view: View) -> StageCost | None:
+    """The batch that collects single elements: the one nearest to the source."""
+    return next((stage for stage in reversed(view.stages) if stage.op == "batch"), None)
 
 
 RULE = PerElementPipeline()

@@ -44,6 +44,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.rules._places import maps_behind
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -91,7 +92,11 @@ class LateShuffle:
                 f"{duration(early['first_ns'])} with the shuffle before the map"
             ),
             gain=gain(total, saved),
-            cure=Cure(self.safety, "shuffle before the map (ids or names, not finished elements)"),
+            cure=Cure(
+                self.safety,
+                "shuffle before the map (ids or names, not finished elements)",
+                maps_behind(view, stage),
+            ),
             evidence={
                 "first_batch_ns": late["first_ns"],
                 "first_batch_early_ns": early["first_ns"],

@@ -35,7 +35,10 @@ The split is done once and cached.
 
 from __future__ import annotations
 
+from typing import Any
+
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import Edit, SwapCalls
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
@@ -81,7 +84,9 @@ class SkipAfterDecode:
                 f"{duration(measured['early_first_ns'])} with the split before the map"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure(self.safety, "split ids or file names first, then map each part"),
+            cure=Cure(
+                self.safety, "split ids or file names first, then map each part", _edits(measured)
+            ),
             evidence={
                 "first_batch_ns": measured["first_ns"],
                 "first_batch_early_ns": measured["early_first_ns"],
@@ -90,6 +95,16 @@ class SkipAfterDecode:
             },
             saves={"validation": saved},
         )
+
+
+def _edits(measured: dict[str, Any]) -> tuple[Edit, ...]:
+    """The maps above the skip moved behind it, the nearest first."""
+    places = measured.get("maps") or ()
+    if not all(place and place.get("line") for place in places):
+        return ()
+    return tuple(
+        SwapCalls(Where(str(place["file"]), int(place["line"])), "map", "skip") for place in places
+    )
 
 
 RULE = SkipAfterDecode()

@@ -41,6 +41,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
+from fitdoctor.rules._places import loader_options
 from fitdoctor.units import duration, size
 
 PAGE = __doc__ or ""
@@ -79,7 +80,11 @@ class ShippingBatches:
                 f"{duration(made.value)} when made in this process"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure(self.safety, "use_multiprocessing=False: threads share memory"),
+            cure=Cure(
+                self.safety,
+                "use_multiprocessing=False: threads share memory",
+                loader_options(view, use_multiprocessing="False"),
+            ),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "in_process_ns": round(made.value),

@@ -39,8 +39,10 @@ One call of `fit` with many steps: the conversion does not matter.
 from __future__ import annotations
 
 import statistics
+from typing import Any
 
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import CastBefore, Edit
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
@@ -53,6 +55,7 @@ EXPLAINED_SHARE = 0.3
 ONE_START = 0.98
 # Conversion is timed on a part of the arrays.
 ERROR = 0.25
+POSITIONS = {"x": 0, "y": 1}
 
 
 class ArrayConversion:
@@ -89,7 +92,7 @@ class ArrayConversion:
                 f"{'/'.join(measured['dtypes'])} arrays"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure("safe", _advice(measured, casts=casts)),
+            cure=Cure("safe", _advice(measured, casts=casts), _edits(view, measured)),
             evidence={
                 "start_up_ns": round(start_up),
                 "conversion_ns": measured["as_is_ns"],
@@ -114,6 +117,18 @@ def _advice(measured: dict[str, object], *, casts: bool) -> str:
     if casts:
         return f'cast once before training: x = x.astype("{measured["floatx"]}")'
     return "call fit once with more epochs, or make one tf.data.Dataset before the loop"
+
+
+def _edits(view: View, measured: dict[str, Any]) -> tuple[Edit, ...]:
+    """A cast of each array that needs one, before the loop of calls."""
+    recorded = view.recorded
+    if not recorded.file or not recorded.line:
+        return ()
+    where = Where(recorded.file, recorded.line)
+    return tuple(
+        CastBefore(where, recorded.kind, name, POSITIONS[name], str(measured["floatx"]))
+        for name in measured.get("cast_arguments") or ()
+    )
 
 
 RULE = ArrayConversion()

@@ -40,9 +40,11 @@ The same batches in the same order. A generator must become a PyDataset, which i
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import Edit
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, is_taken_in_turns, saved_by
+from fitdoctor.rules._places import loader_options
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -96,7 +98,9 @@ class NoOverlap:
                 f"and {duration(step.value)} to compute, one after the other"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure("advice" if kind == "generator" else self.safety, _advice(kind)),
+            cure=Cure(
+                "advice" if kind == "generator" else self.safety, _advice(kind), _edits(view, kind)
+            ),
             evidence={
                 "step_ns": round(view.core.value),
                 "loader_ns": round(loader.ns.value),
@@ -105,6 +109,12 @@ class NoOverlap:
             },
             saves={"input_wait": saved},
         )
+
+
+def _edits(view: View, kind: str) -> tuple[Edit, ...]:
+    if kind == "DataLoader":
+        return loader_options(view, num_workers="2", persistent_workers="True")
+    return loader_options(view, workers="2") if kind == "PyDataset" else ()
 
 
 def _advice(kind: str) -> str:

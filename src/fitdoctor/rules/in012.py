@@ -37,9 +37,11 @@ same from run to run.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import TENSORFLOW
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by_trial
+from fitdoctor.rules._places import parallel_calls
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -63,6 +65,8 @@ class SequentialMap:
         if stage is None or trial.left.value >= 1.0:
             return None
         saved = saved_by_trial(view, trial)
+        # TensorFlow runs the others in parallel by itself.
+        serial = [s for s in view.stages if s.op == "map" and s.random and s.parallel is None]
         return Finding(
             rule=self.code,
             name=self.name,
@@ -77,6 +81,7 @@ class SequentialMap:
                 self.safety,
                 "num_parallel_calls=tf.data.AUTOTUNE on the map (random numbers then fall on "
                 "other samples)",
+                parallel_calls(serial, "tf.data.AUTOTUNE", (TENSORFLOW,)),
             ),
             evidence={
                 "loader_ns": round(view.loader.ns.value),

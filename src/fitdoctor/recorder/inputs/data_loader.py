@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from fitdoctor.recorder.inputs.constructed import watch_construction
 from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 
@@ -24,6 +25,7 @@ def watch_data_loaders(recorder: Recorder, loops: LoopWatch, module: ModuleType)
 
         return _get_iterator
 
+    watch_construction(recorder, module.DataLoader)
     recorder.patches.replace(module.DataLoader, "_get_iterator", remember)
     recorder.patches.replace(
         module._BaseDataLoaderIter,

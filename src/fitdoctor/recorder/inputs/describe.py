@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fitdoctor.recorder.inputs import tf_data
+from fitdoctor.recorder.inputs.constructed import construction
 
 _KINDS = {
     "ArrayDataAdapter": "arrays",
@@ -35,6 +36,7 @@ def describe_input(adapter: Any, given: Any = None) -> dict[str, Any]:
             name=type(dataset).__name__,
             file=code.co_filename if code else None,
             line=code.co_firstlineno if code else None,
+            **construction(dataset, "workers", "use_multiprocessing"),
         )
     elif kind == "tf.data":
         dataset = getattr(adapter, "_dataset", None)
@@ -61,4 +63,5 @@ def describe_data_loader(loader: Any) -> dict[str, Any]:
         "name": type(dataset).__name__,
         "file": code.co_filename if code else None,
         "line": code.co_firstlineno if code else None,
+        **construction(loader, "num_workers", "persistent_workers"),
     }

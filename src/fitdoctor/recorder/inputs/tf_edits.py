@@ -134,7 +134,7 @@ def _is_same_tensor(one: Any, other: Any) -> bool:
 
 def shuffled_early(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage]:
     """The shuffle moved before the maps above it; also that shuffle."""
-    shuffle = next((s for s in stages if s.op == "shuffle" and _maps_above(stages, s)), None)
+    shuffle = next((s for s in stages if s.op == "shuffle" and maps_above(stages, s)), None)
     if shuffle is None:
         raise NotApplicable("no shuffle comes after a map")
     return substituted(root, shuffle.dataset, _before_maps(stages, shuffle)), shuffle
@@ -142,13 +142,13 @@ def shuffled_early(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage]:
 
 def skipped_early(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage]:
     """A skip or take moved before the maps above it; also that stage."""
-    split = next((s for s in stages if s.op == "skip" and _maps_above(stages, s)), None)
+    split = next((s for s in stages if s.op == "skip" and maps_above(stages, s)), None)
     if split is None:
         raise NotApplicable("no skip comes after a map")
     return substituted(root, split.dataset, _before_maps(stages, split)), split
 
 
-def _maps_above(stages: Sequence[Stage], stage: Stage) -> list[Stage]:
+def maps_above(stages: Sequence[Stage], stage: Stage) -> list[Stage]:
     """The maps right above a stage, with nothing but hand-ons between."""
     found = []
     for one in chain_above(stages, stage.number):
@@ -159,7 +159,7 @@ def _maps_above(stages: Sequence[Stage], stage: Stage) -> list[Stage]:
 
 
 def _before_maps(stages: Sequence[Stage], stage: Stage) -> Any:
-    maps = _maps_above(stages, stage)
+    maps = maps_above(stages, stage)
     dataset = moved(stage.dataset, stages[maps[-1].inputs[0]].dataset)
     for one in reversed(maps):
         dataset = moved(one.dataset, dataset)

@@ -1,0 +1,252 @@
+"""`fitdoctor fix`: the cures as a patch of the user's own source."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fitdoctor.cli.output import (
+    COLORS,
+    Color,
+    check_writable,
+    say,
+    terminal_width,
+    use_color,
+    write,
+)
+from fitdoctor.cli.run import Talk, a_number, record
+from fitdoctor.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from fitdoctor.cures.prescription import Prescription
+    from fitdoctor.findings.diagnosed import Diagnosis
+    from fitdoctor.findings.finding import Finding
+
+WOULD_CHANGE = 1
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to do with the patch, and which cures to put into it."""
+
+    diff: bool
+    apply: bool
+    unsafe: bool
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+
+    def wants(self, finding: Finding) -> bool:
+        """Whether a finding is to be cured."""
+        chosen = not self.select or finding.rule in self.select
+        return chosen and finding.rule not in self.ignore
+
+
+@click.command(
+    "fix",
+    context_settings={"allow_interspersed_args": False},
+    short_help="Show or apply the cures as a patch of your source.",
+)
+@click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+@click.option(
+    "--from",
+    "recording",
+    type=click.Path(path_type=Path),
+    metavar="REC",
+    help="Use this recording instead of running a script.",
+)
+@click.option("--diff", is_flag=True, help="Print only the diff; exit code 1 if there is one.")
+@click.option("--apply", is_flag=True, help="Write the changes; the old files are kept.")
+@click.option("--undo", is_flag=True, help="Put back the files of the last --apply.")
+@click.option("--unsafe", is_flag=True, help="Also make cures that may change the training.")
+@click.option("--select", metavar="CODES", default="", help="Only these rules: IN002,HO004.")
+@click.option("--ignore", metavar="CODES", default="", help="Not these rules.")
+@click.option(
+    "-o",
+    "--json",
+    "output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result as JSON.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True, max=86400),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    callback=lambda context, option, seconds: a_number(seconds),
+    help="Training time to examine.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True)
+@click.argument("script", required=False)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def command(
+    *,
+    script: str | None,
+    args: tuple[str, ...],
+    module: bool,
+    recording: Path | None,
+    undo: bool,
+    output: Path | None,
+    force: bool,
+    budget: float,
+    quiet: bool,
+    color: Color,
+    **wish: Any,
+) -> int:
+    """Show the cures of SCRIPT as a patch; with --apply, write it.
+
+    SCRIPT is run with its own ARGS and examined as by `fitdoctor run`. Without SCRIPT the
+    newest recording of this folder is used, or the one given with --from.
+    """
+    wish["select"], wish["ignore"] = _codes(wish["select"]), _codes(wish["ignore"])
+    wanted = Wish(**wish)
+    _check_use(script, recording, undo=undo, wanted=wanted)
+    if undo:
+        return _undo(quiet=quiet)
+    if output is not None:
+        check_writable(output, force=force)
+    talk = Talk(quiet=quiet, verbose=False, color=color)
+    if script is not None:
+        recording = _examined(script, list(args), module, budget=budget, talk=talk)
+    found, diagnosis = _prescription(recording, wanted)
+    if wanted.apply:
+        _write(found)
+    if output is not None:
+        _write_json(output, found, diagnosis, written=wanted.apply)
+    return _show(found, wanted, diagnosis, talk)
+
+
+def _check_use(script: str | None, recording: Path | None, *, undo: bool, wanted: Wish) -> None:
+    if undo and (script or recording or wanted.apply or wanted.diff):
+        raise UsageError("--undo takes nothing else", advice="fitdoctor fix --undo")
+    if wanted.apply and wanted.diff:
+        raise UsageError(
+            "received both --diff and --apply",
+            expected="--diff to look, --apply to write",
+            advice="fitdoctor fix --diff train.py",
+        )
+    if script is not None and recording is not None:
+        raise UsageError(
+            f"received both the script {script} and a recording",
+            expected="a script to examine, or a recording made before",
+            advice=f"fitdoctor fix --from {recording}",
+        )
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    from fitdoctor.rules import all_rules
+
+    given = [code.strip().upper() for code in text.split(",") if code.strip()]
+    known = {rule.code for rule in all_rules()} if given else set()
+    for code in given:
+        if code not in known:
+            raise UsageError(
+                f"there is no rule {code!r}",
+                expected="codes of rules with commas between: IN002,HO004",
+                advice="fitdoctor rule --all",
+            )
+    return tuple(given)
+
+
+def _undo(*, quiet: bool) -> int:
+    from fitdoctor.cures.writing import take_back
+
+    undone = take_back(Path.cwd())
+    if not quiet:
+        for file in undone.files:
+            say(f"put back {file.path}")
+    return 0
+
+
+def _examined(script: str, args: list[str], module: bool, *, budget: float, talk: Talk) -> Path:
+    """Run the examination; the script's output goes to stderr, since stdout is the patch's."""
+    from fitdoctor.cli.target import check_module, check_script
+    from fitdoctor.recorder.launch import end_like
+
+    (check_module if module else check_script)(script)
+    options = {"budget_s": budget, "continue": False, "probes": True}
+    sys.stderr.flush()
+    path, outcome = record(script, args, module, options=options, talk=talk, stdout=2)
+    if outcome.signal is not None and not outcome.overstayed:
+        end_like(outcome)  # Ctrl-C, or killed: nothing is changed after that
+    if outcome.code:
+        talk.say(f"the script ended with exit code {outcome.code}")
+    return path
+
+
+def _prescription(recording: Path | None, wanted: Wish) -> tuple[Prescription, Diagnosis]:
+    from fitdoctor.cli.report import existing, no_training
+    from fitdoctor.cures.prescription import prescribe
+    from fitdoctor.diagnosis import diagnose
+    from fitdoctor.recording.reader import read_recording
+
+    read = read_recording(existing(recording))
+    diagnosis: Diagnosis = diagnose(read)
+    if not diagnosis.workloads:
+        raise no_training(diagnosis)
+    wants: Callable[[Finding], bool] = wanted.wants
+    return prescribe(read, diagnosis, unsafe=wanted.unsafe, wanted=wants), diagnosis
+
+
+def _write(found: Prescription) -> None:
+    from fitdoctor.cures.writing import write_patch
+
+    if found.patch:
+        write_patch(found.patch, Path.cwd())
+
+
+def _write_json(path: Path, found: Prescription, diagnosis: Diagnosis, *, written: bool) -> None:
+    from fitdoctor.report.patch import patch_to_json
+
+    data = patch_to_json(found, diagnosis, written=written and bool(found.patch))
+    partial = path.resolve().with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, talk: Talk) -> int:
+    if wanted.diff:
+        _print_diff(found)
+        return WOULD_CHANGE if found.patch else 0
+    if talk.quiet:
+        return 0
+    from fitdoctor.report.patch import render_patch
+
+    text = render_patch(
+        found,
+        written=wanted.apply,
+        width=terminal_width(sys.stdout),
+        color=use_color(talk.color, sys.stdout),
+    )
+    write(sys.stdout, text)
+    if found.patch:
+        again = f"fitdoctor fix --from {diagnosis.recording} --apply"
+        talk.say("undo: fitdoctor fix --undo" if wanted.apply else f"apply: {again}")
+    return 0
+
+
+def _print_diff(found: Prescription) -> None:
+    """To a pipe byte for byte, so that `patch` takes it; to a terminal without controls."""
+    if sys.stdout.isatty():
+        from fitdoctor.report.text import without_controls
+
+        lines = found.patch.diff().splitlines()
+        write(sys.stdout, "".join(without_controls(line) + "\n" for line in lines))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(found.patch.diff_bytes())
+        sys.stdout.buffer.flush()

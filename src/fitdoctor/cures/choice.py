@@ -1,0 +1,84 @@
+"""Which cures go into a patch together: those that add to the gain of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fitdoctor.cures.patch import Declined
+from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis
+from fitdoctor.findings.finding import Finding
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import joint_gain
+
+# A cure that raises the joint gain by less than this is not worth a change of the source.
+ADDS = 1.01
+
+
+def choose(
+    diagnosis: Diagnosis,
+    *,
+    unsafe: bool = False,
+    wanted: Callable[[Finding], bool] = lambda finding: True,
+) -> tuple[list[Finding], list[Declined]]:
+    """The findings to cure, the largest gain first, and those left out with the reason.
+
+    Two cures of one part of a step do not add up; the second of them changes the source for
+    nothing. Cures that cannot be made are no reason to leave another one out.
+    """
+    chosen: list[Finding] = []
+    left_out: list[Declined] = []
+    for workload in diagnosis.workloads:
+        taken: list[Finding] = []
+        for finding in workload.findings:
+            if not wanted(finding):
+                continue
+            if _can_be_made(finding, unsafe) and not _adds(workload, taken, finding):
+                rules = " and ".join(one.rule for one in taken)
+                reason = f"adds nothing to {rules}, which saves the same time"
+                left_out.append(Declined(finding, "not-chosen", reason))
+                continue
+            chosen.append(finding)
+            if _can_be_made(finding, unsafe):
+                taken.append(finding)
+    chosen.sort(key=lambda finding: -finding.gain.value)
+    return chosen, left_out
+
+
+def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
+    """The gain over all judged workloads when these findings are cured."""
+    now = sum(workload.total_ns for workload in diagnosis.workloads)
+    gains = [_gain(w, [f for f in w.findings if f in cured]) for w in diagnosis.workloads]
+    if not now or not any(gains):
+        return None
+    pairs = [
+        (workload.total_ns, gain or Interval.exact(1.0))
+        for workload, gain in zip(diagnosis.workloads, gains, strict=True)
+    ]
+    return Interval(
+        now / sum(ns / gain.value for ns, gain in pairs),
+        now / sum(ns / gain.low for ns, gain in pairs),
+        now / sum(ns / gain.high for ns, gain in pairs),
+    )
+
+
+def _can_be_made(finding: Finding, unsafe: bool) -> bool:
+    cure = finding.cure
+    return bool(cure.edits) and (cure.safety == "safe" or (unsafe and cure.safety == "unsafe"))
+
+
+def _adds(workload: DiagnosedWorkload, taken: list[Finding], finding: Finding) -> bool:
+    if not taken:
+        return True
+    before, after = _gain(workload, taken), _gain(workload, [*taken, finding])
+    return before is None or after is None or after.value >= ADDS * before.value
+
+
+def _gain(workload: DiagnosedWorkload, findings: list[Finding]) -> Interval | None:
+    cost = workload.cost_ns
+    if cost is None or not findings:
+        return None
+    parts = {part.part: part.ns_per_step for part in workload.breakdown}
+    # What the loader holds up goes with the wait for it.
+    held_up = parts.pop("loader_contention", 0.0)
+    parts["input_wait"] = parts.get("input_wait", 0.0) + held_up
+    return joint_gain(Interval.exact(cost), [finding.saves for finding in findings], parts)

@@ -1,0 +1,131 @@
+"""RECORDING -> PATCH of the very files that were recorded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fitdoctor.cures.choice import choose, predicted
+from fitdoctor.cures.declined import DeclinedEdit
+from fitdoctor.cures.patch import Patch, plan
+from fitdoctor.cures.source import Source, decoded, digest
+from fitdoctor.cures.undo import kept
+from fitdoctor.errors import RecordingError
+from fitdoctor.findings.diagnosed import Diagnosis
+from fitdoctor.findings.finding import Finding
+from fitdoctor.intervals import Interval
+from fitdoctor.recording.schema import Recording
+
+
+@dataclass(frozen=True)
+class Prescription:
+    """What to change, and what it is predicted to gain."""
+
+    patch: Patch
+    gain: Interval | None  # of the cures in the patch together
+    written_before: tuple[Path, ...] = ()  # files that have these very changes already
+
+
+def prescribe(
+    recording: Recording,
+    diagnosis: Diagnosis,
+    *,
+    unsafe: bool = False,
+    wanted: Callable[[Finding], bool] = lambda finding: True,
+    base: Path | None = None,
+) -> Prescription:
+    """The patch for the findings of a recording.
+
+    Args:
+        recording: It has the digests of the files that its lines are of.
+        diagnosis: Its findings.
+        unsafe: Also make cures that may change the training.
+        wanted: Which findings to cure.
+        base: The folder with `.fitdoctor/`, where patches written before are kept.
+
+    Raises:
+        RecordingError: A file to be changed is not the one that was recorded.
+    """
+    roots = project_roots(recording)
+    chosen, left_out = choose(diagnosis, unsafe=unsafe, wanted=wanted)
+    sources, written = _as_recorded(recording, chosen, roots, base or Path.cwd(), unsafe)
+    patch = plan(chosen, unsafe=unsafe, roots=roots, sources=sources)
+    gain = predicted(diagnosis, [one.finding for one in patch.applied])
+    for path in written:
+        if path not in patch.files or digest(patch.new_bytes(path)) != written[path]:
+            raise _changed(path, "was fixed with other cures since it was recorded")
+    files = {path: change for path, change in patch.files.items() if path not in written}
+    declined = (*patch.declined, *left_out)
+    return Prescription(
+        replace(patch, files=files, declined=declined), gain, tuple(sorted(written))
+    )
+
+
+def project_roots(recording: Recording) -> list[Path]:
+    """The folders that are the user's project: where the script ran, and where it lies."""
+    folder = Path(str(recording.header.get("cwd") or os.getcwd()))
+    script = recording.header.get("script", {})
+    roots = [folder]
+    if script.get("path") and not script.get("module"):
+        roots.append((folder / str(script["path"])).parent)
+    return roots
+
+
+def _as_recorded(
+    recording: Recording, findings: Iterable[Finding], roots: list[Path], base: Path, unsafe: bool
+) -> tuple[dict[Path, Source], dict[Path, str]]:
+    """The files to be changed as they were recorded; and the digests of those that a patch
+    of ours has changed since.
+    """
+    recorded = {(roots[0] / file).resolve(): found for file, found in recording.sources.items()}
+    sources: dict[Path, Source] = {}
+    written: dict[Path, str] = {}
+    for path in sorted(_edited_files(findings, roots[0], unsafe)):
+        if not path.is_file():
+            continue  # planning says so
+        if not recording.sources:
+            raise RecordingError(
+                f"{recording.path} does not say which version of {path.name} it was made with",
+                expected="a recording of this version of fitdoctor",
+                advice=f"fitdoctor fix {path.name}",
+            )
+        if recorded.get(path) is None:
+            raise _changed(path, "was changed while the script ran")
+        data = path.read_bytes()
+        if digest(data) != recorded[path]:
+            written[path] = digest(data)
+            data = _before_our_patch(path, str(recorded[path]), written[path], base)
+        try:
+            sources[path] = decoded(path, data)
+        except DeclinedEdit:
+            continue  # planning meets it again, and declines with the reason
+    return sources, written
+
+
+def _edited_files(findings: Iterable[Finding], folder: Path, unsafe: bool) -> set[Path]:
+    return {
+        (folder / edit.where.file).resolve()
+        for finding in findings
+        if finding.cure.safety == "safe" or unsafe
+        for edit in finding.cure.edits
+    }
+
+
+def _before_our_patch(path: Path, recorded: str, now: str, base: Path) -> bytes:
+    """The recorded file, if what lies there now is what we made of it."""
+    for undo in kept(base):
+        for file in undo.files:
+            ours = file.old_sha256 == recorded and file.new_sha256 == now
+            if ours and file.path.resolve() == path and file.old.is_file():
+                return file.old.read_bytes()
+    raise _changed(path, "was changed since it was recorded")
+
+
+def _changed(path: Path, what: str) -> RecordingError:
+    return RecordingError(
+        f"{path} {what}, so its lines may have moved",
+        expected="the file that was recorded",
+        advice="fitdoctor fix SCRIPT examines it anew",
+    )

@@ -1,0 +1,116 @@
+"""Where the calls were recorded that a cure changes; empty where they were not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fitdoctor.analysis.pipeline import StageCost
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import AppendCall, DatasetOption, Edit, SetKeyword, SwapCalls
+from fitdoctor.findings.place import Where
+
+# Positions of parameters in the public signatures of Keras 3, tf.data and torch.
+MAP_PARALLEL_CALLS = 1
+COMPILE_RUN_EAGERLY = 5
+COMPILE_STEPS_PER_EXECUTION = 6
+LOADER_NUM_WORKERS = 5
+
+POOL_SIZE = "threading.private_threadpool_size"
+
+
+def stage_place(stage: StageCost | None) -> Where | None:
+    """Where a pipeline's stage is written."""
+    if stage is None or not stage.file or not stage.line:
+        return None
+    return Where(stage.file, stage.line)
+
+
+def compile_place(view: View) -> Where | None:
+    """Where the workload's model was last compiled before it was trained."""
+    model = view.recorded.detail.get("model_number")
+    if model is None:
+        return None
+    first = min((call.t for call in view.recorded.calls), default=view.recorded.t)
+    calls = [event for event in view.compile_calls if event.detail.get("model") == model]
+    before = [event for event in calls if event.t <= first]
+    if not before:
+        return None
+    detail = max(before, key=lambda event: event.t).detail
+    if not detail.get("file") or not detail.get("line"):
+        return None
+    return Where(str(detail["file"]), int(detail["line"]))
+
+
+def loader_options(view: View, **options: str) -> tuple[Edit, ...]:
+    """Options of the PyDataset or DataLoader, given where it is made.
+
+    A class of the user's that takes no such options gives them to its base class.
+    """
+    call = view.input.get("made") or view.input.get("base_init")
+    if not call or not call.get("file") or not call.get("line"):
+        return ()
+    where = Where(str(call["file"]), int(call["line"]))
+    is_loader = call["call"] == "DataLoader"
+    return tuple(
+        SetKeyword(
+            where,
+            str(call["call"]),
+            keyword,
+            value,
+            LOADER_NUM_WORKERS if is_loader and keyword == "num_workers" else None,
+        )
+        for keyword, value in options.items()
+    )
+
+
+def parallel_calls(
+    stages: Iterable[StageCost], value: str, imports: tuple[str, ...] = ()
+) -> tuple[Edit, ...]:
+    """`num_parallel_calls` on these maps; nothing where one of them has no place."""
+    places = [stage_place(stage) for stage in stages]
+    if not all(places):
+        return ()
+    return tuple(
+        SetKeyword(where, "map", "num_parallel_calls", value, MAP_PARALLEL_CALLS, imports)
+        for where in dict.fromkeys(places)
+        if where is not None
+    )
+
+
+def pool_size(stage: StageCost | None, threads: int) -> tuple[Edit, ...]:
+    """A thread pool of the pipeline's own, given at one of its stages."""
+    where = stage_place(stage)
+    if where is None or stage is None:
+        return ()
+    return (DatasetOption(where, stage.op, POOL_SIZE, str(threads)),)
+
+
+def cached_after(stage: StageCost) -> tuple[Edit, ...]:
+    """A cache right after a stage."""
+    where = stage_place(stage)
+    return (AppendCall(where, stage.op, ".cache()"),) if where is not None else ()
+
+
+def maps_behind(
+    view: View, stage: StageCost | None, *, across: frozenset[str] = frozenset({"prefetch"})
+) -> tuple[Edit, ...]:
+    """The maps that a stage reads, moved behind it, the nearest first.
+
+    What is named in `across` may lie between them and stays; anything else ends the search.
+    """
+    if stage is None:
+        return ()
+    found: list[Edit] = []
+    by_number = {one.number: one for one in view.stages}
+    inputs = stage.inputs
+    while len(inputs) == 1 and inputs[0] in by_number:
+        above = by_number[inputs[0]]
+        if above.op != "map" and above.op not in across:
+            break
+        if above.op == "map":
+            where = stage_place(above)
+            if where is None:
+                return ()
+            found.append(SwapCalls(where, "map", stage.op))
+        inputs = above.inputs
+    return tuple(found)
