@@ -135,4 +135,6 @@ def test_hoist_compile_declines(text: str, reason: str) -> None:
 
 def test_a_compile_in_a_branch_stays() -> None:
     text = "for e in a:\n    if e:\n        m.compile('sgd')\n"
-    assert why_not(text, HoistCompile(at(3))) == "compile() is not called in every round of its loop"
+    assert (
+        why_not(text, HoistCompile(at(3))) == "compile() is not called in every round of its loop"
+    )

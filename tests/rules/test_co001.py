@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fitdoctor.analysis.view import view_of
+from fitdoctor.findings.edits import TENSORFLOW, HoistCompile, WrapArgument
+from fitdoctor.findings.place import Where
 from fitdoctor.recording.schema import Event
 from fitdoctor.rules.co001 import RULE, repeated_traces
 from synthetic import MS, fit_workload, recording, windows
@@ -28,7 +30,13 @@ def compile_call(t: int, model: int = 1) -> Event:
     )
 
 
-def retracing(*, model=lambda i: 1, every: int = 20, calls: tuple[Event, ...] = ()):
+def retracing(
+    *,
+    model=lambda i: 1,
+    every: int = 20,
+    calls: tuple[Event, ...] = (),
+    changed: str = "kl: Literal[0.1] -> Literal[0.2]",
+):
     """Every 20th step takes 200 ms longer and holds a trace."""
     workload = fit_workload(steps=200)
     block = workload.blocks[0]
@@ -41,7 +49,7 @@ def retracing(*, model=lambda i: 1, every: int = 20, calls: tuple[Event, ...] = 
         trace(
             starts[i] + 1,
             model=model(i),
-            changed=["kl: Literal[0.1] -> Literal[0.2]"] if i else None,
+            changed=[changed] if i else None,
         )
         for i in range(0, 200, every)
     )
@@ -109,3 +117,32 @@ def test_every_step_traces_and_a_repeated_call_tells_the_rest() -> None:
     finding = RULE.detect(view_of(recording(workload), workload))
     assert finding is not None
     assert finding.gain.value == pytest.approx(70, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "n: Literal[1] -> Literal[2]",  # perhaps a shape or a count
+        "name: Literal['a'] -> Literal['b']",
+        "x: TensorSpec(shape=(1,)) -> TensorSpec(shape=(2,))",
+    ],
+)
+def test_no_edit_for_what_must_not_become_a_tensor(changed: str) -> None:
+    finding = RULE.detect(retracing(changed=changed))
+    assert finding is not None
+    assert finding.cure.edits == ()
+
+
+def test_the_argument_that_changes_becomes_a_tensor() -> None:
+    finding = RULE.detect(retracing())
+    assert finding is not None
+    called, defined = Where("/user/t.py", 20), Where("/user/t.py", 4)
+    assert finding.cure.edits == (
+        WrapArgument(called, "train_step", "kl", "tf.constant(", ")", defined, (TENSORFLOW,)),
+    )
+
+
+def test_the_compile_is_moved_out_of_its_loop() -> None:
+    finding = RULE.detect(retracing(calls=tuple(compile_call(i) for i in range(10))))
+    assert finding is not None
+    assert finding.cure.edits == (HoistCompile(Where("/user/t.py", 9)),)

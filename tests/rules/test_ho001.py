@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from fitdoctor.findings.edits import RenameCall
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.ho001 import RULE
 from synthetic import MS, call_group, fit_workload, view, windows
 
@@ -52,3 +56,30 @@ def test_replacing_fit_is_unsafe() -> None:
     finding = RULE.detect(calls(40 * MS, {"train_on_batch": MS}, kind="fit"))
     assert finding is not None
     assert finding.cure.safety == "unsafe"
+
+
+def edits(kind: str, to: str, *, given: str = "numpy.ndarray", steps_per_call: int = 1):
+    data = {"same": windows(40 * MS), "alternatives": {to: windows(MS)}}
+    group = call_group(kind=kind, probes={"alternatives": data}, steps_per_call=steps_per_call)
+    finding = RULE.detect(view(replace(group, detail={"input": given})))
+    assert finding is not None
+    return finding.cure.edits
+
+
+def test_no_edit_where_the_other_call_does_something_else() -> None:
+    assert edits("predict", "predict_on_batch", given="tensorflow.data.Dataset") == ()
+    assert edits("predict", "predict_on_batch", steps_per_call=2) == ()
+    assert edits("predict", "model(x, training=False)") == ()
+    assert edits("evaluate", "test_on_batch") == ()
+
+
+def test_the_call_gets_another_name() -> None:
+    (edit,) = edits("predict", "predict_on_batch")
+    assert isinstance(edit, RenameCall)
+    assert (edit.where, edit.call, edit.to) == (
+        Where("/user/train.py", 30),
+        "predict",
+        "predict_on_batch",
+    )
+    (edit,) = edits("fit", "train_on_batch")
+    assert (edit.to, edit.same_result) == ("train_on_batch", False)

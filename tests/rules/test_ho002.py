@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from fitdoctor.recording.schema import CallbackTotal
+from fitdoctor.analysis.view import view_of
+from fitdoctor.findings.edits import SetKeyword
+from fitdoctor.findings.place import Where
+from fitdoctor.recording.schema import CallbackTotal, Event
 from fitdoctor.rules.ho002 import RULE
-from synthetic import MS, fit_workload, view, windows
+from synthetic import MS, fit_workload, recording, view, windows
 
 
 def small_step(
@@ -71,3 +74,26 @@ def test_on_torch_a_larger_batch_is_advice_with_a_price() -> None:
     assert finding.cure.safety == "advice"
     # Four batches in 1.2 + 0.1 ms instead of four times 1 ms.
     assert finding.gain.value == pytest.approx(4 / 1.3, rel=0.1)
+
+
+def compiled_at(line: int, model: int, t: int) -> Event:
+    place = {"file": "/user/train.py", "line": line, "model": model}
+    return Event("compile_call", t, MS, None, None, place)
+
+
+def test_the_keyword_goes_to_the_last_compile_of_this_model_before_the_fit() -> None:
+    workload = small_step(detail={"model_number": 2}).recorded
+    events = (compiled_at(5, 2, 1), compiled_at(7, 2, 2), compiled_at(8, 1, 3))
+    later = compiled_at(99, 2, 10**12)
+    seen = view_of(recording(workload, events=(*events, later)), workload)
+    assert seen is not None
+    finding = RULE.detect(seen)
+    assert finding is not None
+    where = Where("/user/train.py", 7)
+    assert finding.cure.edits == (SetKeyword(where, "compile", "steps_per_execution", "10", 6),)
+
+
+def test_no_edit_where_the_compile_was_not_seen() -> None:
+    finding = RULE.detect(small_step())
+    assert finding is not None
+    assert finding.cure.edits == ()

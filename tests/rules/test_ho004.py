@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.analysis.view import view_of
+from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword
+from fitdoctor.findings.place import Where
+from fitdoctor.recording.schema import Event
 from fitdoctor.rules.ho004 import RULE
-from synthetic import MS, fit_workload, view, windows
+from synthetic import MS, fit_workload, recording, view, windows
 
 
 def test_silent_on_a_compiled_fit() -> None:
@@ -55,3 +59,40 @@ def test_a_stand_in_step_has_a_wider_interval() -> None:
     assert finding is not None
     assert "body" in finding.cure.summary
     assert finding.gain.low < 0.95 * finding.gain.value
+
+
+def test_run_eagerly_is_dropped_where_the_model_was_compiled() -> None:
+    probes = {"frozen_batch": windows(9 * MS), "graph_trial": windows(0.5 * MS)}
+    workload = fit_workload(probes=probes, detail={"model_number": 1})
+    place = {"file": "/user/m.py", "line": 4, "model": 1}
+    event = Event("compile_call", 1, MS, None, None, place)
+    seen = view_of(recording(workload, events=(event,)), workload)
+    assert seen is not None
+    finding = RULE.detect(seen)
+    assert finding is not None
+    assert finding.cure.edits == (DropKeyword(Where("/user/m.py", 4), "compile", "run_eagerly"),)
+    unseen = RULE.detect(view(workload))
+    assert unseen is not None
+    assert unseen.cure.edits == ()
+
+
+@pytest.mark.parametrize(
+    ("backend", "decorator", "imports"),
+    [("tensorflow", "tf.function", TENSORFLOW), ("jax", "jax.jit", JAX)],
+)
+def test_the_step_function_is_decorated(backend: str, decorator: str, imports: str) -> None:
+    place = {"file": "/user/t.py", "line": 7, "function": "train_step"}
+    compiled = windows(0.5 * MS, stands_for="step function", eager=windows(9 * MS), **place)
+    probes = {"frozen_batch": windows(9 * MS), "compiled_step": compiled}
+    finding = RULE.detect(view(fit_workload(kind="loop", probes=probes), backend=backend))
+    assert finding is not None
+    where = Where("/user/t.py", 7)
+    assert finding.cure.edits == (Decorate(where, "train_step", decorator, (imports,)),)
+
+
+def test_a_loop_without_a_step_function_has_nothing_to_decorate() -> None:
+    compiled = windows(0.5 * MS, stands_for="reference", file="/user/t.py", line=7)
+    probes = {"frozen_batch": windows(9 * MS), "compiled_step": compiled}
+    finding = RULE.detect(view(fit_workload(kind="loop", probes=probes)))
+    assert finding is not None
+    assert finding.cure.edits == ()

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.findings.edits import DatasetOption, SetKeyword
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in002 import RULE
 from fitdoctor.rules.in003 import RULE as POOL_CAP
 from synthetic import MS, fit_workload, loader, view, windows
@@ -76,3 +78,69 @@ def test_the_pool_cap_fires_on_parallel_calls_that_wait() -> None:
     assert finding is not None
     assert finding.cure.summary.startswith("options.threading.private_threadpool_size=64")
     assert "num_parallel_calls" not in finding.cure.summary
+
+
+MADE = {"made": {"file": "/user/t.py", "line": 41, "call": "Rows"}}
+BASE = {"base_init": {"file": "/user/data.py", "line": 5, "call": "__init__"}}
+
+
+def edits(rule, facts: dict):
+    finding = rule.detect(waiting(facts))
+    assert finding is not None
+    return finding.cure.edits
+
+
+def test_no_edit_where_the_loader_was_made_unseen() -> None:
+    assert edits(RULE, pydataset(1)) == ()
+
+
+def test_no_edit_for_an_interleave_whose_order_would_change() -> None:
+    facts = pipeline(None)
+    facts["stages"].append({"op": "interleave", "file": "/user/p.py", "line": 1})
+    assert edits(RULE, facts) == ()
+
+
+def test_workers_go_where_the_loader_is_made() -> None:
+    where = Where("/user/t.py", 41)
+    facts = {**pydataset(1), **MADE, **BASE}
+    assert edits(RULE, facts) == (SetKeyword(where, "Rows", "workers", "4"),)
+
+
+def test_or_to_its_base_class_where_it_takes_no_options() -> None:
+    where = Where("/user/data.py", 5)
+    facts = {**pydataset(1), **BASE}
+    assert edits(RULE, facts) == (SetKeyword(where, "__init__", "workers", "4"),)
+
+
+def test_a_data_loader_gets_workers_that_stay() -> None:
+    made = {"made": {"file": "/user/t.py", "line": 9, "call": "DataLoader"}}
+    where = Where("/user/t.py", 9)
+    assert edits(RULE, {**pydataset(0), "kind": "DataLoader", **made}) == (
+        SetKeyword(where, "DataLoader", "num_workers", "4", 5),
+        SetKeyword(where, "DataLoader", "persistent_workers", "True"),
+    )
+
+
+def test_a_pipeline_gets_parallel_calls_and_a_pool_for_them() -> None:
+    where = Where("/user/p.py", 2)
+    pool = "threading.private_threadpool_size"
+    assert edits(RULE, pipeline(None)) == (
+        SetKeyword(where, "map", "num_parallel_calls", "16", 1),
+        DatasetOption(where, "map", pool, "16"),
+    )
+    assert edits(POOL_CAP, pipeline(64)) == (DatasetOption(where, "map", pool, "64"),)
+
+
+def test_a_map_with_parallel_calls_keeps_them() -> None:
+    facts = pipeline(None)
+    facts["stages"].insert(0, {"op": "map", "file": "/user/p.py", "line": 3, "parallel": -1})
+    calls = [edit for edit in edits(RULE, facts) if isinstance(edit, SetKeyword)]
+    assert [edit.where.line for edit in calls] == [2]
+
+
+def test_random_maps_in_parallel_are_unsafe() -> None:
+    facts = pipeline(None)
+    facts["stages"][0]["random"] = True
+    finding = RULE.detect(waiting(facts))
+    assert finding is not None
+    assert finding.cure.safety == "unsafe"

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.findings.edits import AppendCall
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in004 import RULE
 from synthetic import MS, slow_pipeline, stage, trial, view
 
@@ -90,3 +92,9 @@ def test_python_or_a_shuffling_source_make_it_unsafe(facts: dict) -> None:
     found = finding({"trial_cache": cached(**facts)})
     assert found is not None
     assert found.cure.safety == "unsafe"
+
+
+def test_the_cache_goes_behind_the_stage_that_was_tried() -> None:
+    found = finding({"trial_cache": cached()})
+    assert found is not None
+    assert found.cure.edits == (AppendCall(Where("/user/data.py", 101), "map", ".cache()"),)

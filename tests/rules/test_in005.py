@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.findings.edits import SwapCalls
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
 from fitdoctor.rules.in005 import RULE
 from synthetic import MS, loader, slow_pipeline, stage, trial, view
@@ -78,3 +80,32 @@ def test_a_quick_generator_of_rows_pays_for_the_crossing() -> None:
 def test_the_python_rule_leaves_the_crossing_to_this_one_and_takes_the_rest() -> None:
     assert PYTHON_BOUND.detect(generated(1_000)) is None
     assert PYTHON_BOUND.detect(generated(150_000)) is not None
+
+
+def test_every_map_before_the_batch_is_moved_behind_it() -> None:
+    stages = (
+        stage("prefetch", 0),
+        stage("batch", 1),
+        stage("map", 2),
+        stage("shuffle", 3),
+        stage("map", 4),
+        stage("filter", 5),
+        stage("map", 6),
+        stage("range", 7, inputs=[]),
+    )
+    first = trial(6 * MS, 30 * MS, same=True, stage=2)
+    found = RULE.detect(view(slow_pipeline(*stages, probes={"trial_batch_first": first})))
+    assert found is not None
+    # The nearest first; a filter needs the elements that the map above it makes.
+    assert found.cure.edits == (
+        SwapCalls(Where("/user/data.py", 102), "map", "batch"),
+        SwapCalls(Where("/user/data.py", 104), "map", "batch"),
+    )
+
+
+def test_no_edit_where_a_map_was_written_unseen() -> None:
+    stages = (stage("batch", 0), stage("map", 1, file=None), stage("range", 2, inputs=[]))
+    first = trial(6 * MS, 30 * MS, same=True, stage=1)
+    found = RULE.detect(view(slow_pipeline(*stages, probes={"trial_batch_first": first})))
+    assert found is not None
+    assert found.cure.edits == ()

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.findings.edits import SwapCalls
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in006 import RULE, epoch_ns
 from synthetic import MS, slow_pipeline, stage, view
 
@@ -53,3 +55,9 @@ def test_fires_on_the_stall_and_prices_the_epoch() -> None:
 def test_an_epoch_is_its_first_batch_and_the_longer_of_batch_and_step() -> None:
     assert epoch_ns(one_pass(100, 1090, 100), 10, 5.0) == 200.0
     assert epoch_ns(one_pass(100, 1090, 100), 10, 50.0) == 600.0
+
+
+def test_the_map_is_moved_behind_the_shuffle() -> None:
+    found = finding(one_pass(2000 * MS, 2050 * MS), one_pass(20 * MS, 1010 * MS))
+    assert found is not None
+    assert found.cure.edits == (SwapCalls(Where("/user/data.py", 102), "map", "shuffle"),)

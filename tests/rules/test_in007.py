@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.findings.edits import SwapCalls
+from fitdoctor.findings.place import Where
 from fitdoctor.recording.schema import Event
 from fitdoctor.rules.in007 import RULE
 from synthetic import MS, fit_workload, view, windows
 
 
-def finding(first: float, early: float, *, validations: int = 10, each: int = 1000 * MS):
+def finding(first: float, early: float, *, validations: int = 10, each: int = 1000 * MS, **more):
     events = tuple(Event("validation", i, each, 0, None, {}) for i in range(validations))
     measured = {
         "first_ns": first,
@@ -15,6 +17,7 @@ def finding(first: float, early: float, *, validations: int = 10, each: int = 10
         "skipped": 900,
         "file": "/user/data.py",
         "line": 7,
+        **more,
     }
     probes = {"frozen_batch": windows(9 * MS), "validation_start": measured}
     return RULE.detect(view(fit_workload(probes=probes, events=events)))
@@ -45,3 +48,12 @@ def test_it_never_saves_more_than_validation_takes() -> None:
     found = finding(5000 * MS, 20 * MS)
     assert found is not None
     assert found.gain.value < 12.0 / 2.0 * 1.01
+
+
+def test_the_maps_are_moved_behind_the_skip_where_they_were_seen() -> None:
+    assert finding(900 * MS, 20 * MS).cure.edits == ()
+    assert finding(900 * MS, 20 * MS, maps=[None]).cure.edits == ()
+    maps = [{"file": "/user/data.py", "line": 6}]
+    where = Where("/user/data.py", 6)
+    edits = finding(900 * MS, 20 * MS, maps=maps).cure.edits
+    assert edits == (SwapCalls(where, "map", "skip"),)

@@ -2,12 +2,21 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.findings.edits import SetKeyword
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
 from fitdoctor.rules.in008 import RULE
 from synthetic import MS, fit_workload, loader, view, windows
 
 
-def shipped(here: float, *, processes: bool = True, frozen: float = MS, loading: float = 60 * MS):
+def shipped(
+    here: float,
+    *,
+    processes: bool = True,
+    frozen: float = MS,
+    loading: float = 60 * MS,
+    constructed: dict | None = None,
+):
     facts = {
         "kind": "PyDataset",
         "workers": 2,
@@ -15,6 +24,7 @@ def shipped(here: float, *, processes: bool = True, frozen: float = MS, loading:
         "file": "/user/data.py",
         "line": 9,
     }
+    facts.update(constructed or {})
     made = {**windows(here), "payload_bytes": 57_000_000, "pickle_ns": 40 * MS}
     probes = {
         "frozen_batch": windows(frozen),
@@ -51,3 +61,11 @@ def test_fires_when_one_thread_here_is_faster() -> None:
 def test_python_is_not_blamed_for_the_shipping() -> None:
     assert PYTHON_BOUND.detect(shipped(6 * MS)) is None
     assert PYTHON_BOUND.detect(shipped(55 * MS)) is not None
+
+
+def test_processes_are_switched_off_where_the_loader_is_made() -> None:
+    assert RULE.detect(shipped(6 * MS)).cure.edits == ()
+    made = {"made": {"file": "/user/t.py", "line": 3, "call": "Rows"}}
+    found = RULE.detect(shipped(6 * MS, constructed=made))
+    where = Where("/user/t.py", 3)
+    assert found.cure.edits == (SetKeyword(where, "Rows", "use_multiprocessing", "False"),)

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from fitdoctor.findings.edits import CastBefore
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in009 import RULE
 from synthetic import MS, fit_workload, view, windows
 
 
-def calls(*, start_up: int, as_is: int, cast: int, cast_bytes: int = 10**8, count: int = 5):
+def calls(*, start_up: int, as_is: int, cast: int, cast_bytes: int = 10**8, count: int = 5, **more):
     measured = {
         "bytes": 2 * 10**8,
         "cast_bytes": cast_bytes,
@@ -16,6 +18,7 @@ def calls(*, start_up: int, as_is: int, cast: int, cast_bytes: int = 10**8, coun
         "floatx": "float32",
         "as_is_ns": as_is,
         "cast_before_ns": cast,
+        **more,
     }
     one = fit_workload(
         period=10 * MS,
@@ -56,3 +59,14 @@ def test_arrays_of_the_right_type_are_copied_once_in_one_call() -> None:
     assert found is not None
     assert "fit once" in found.cure.summary
     assert found.gain.value > 1.5
+
+
+def test_the_arrays_that_need_it_are_cast_before_the_loop() -> None:
+    found = RULE.detect(view(calls(start_up=600 * MS, as_is=550 * MS, cast=100 * MS)))
+    assert found.cure.edits == ()
+    known = calls(start_up=600 * MS, as_is=550 * MS, cast=100 * MS, cast_arguments=["x", "y"])
+    where = Where("/user/train.py", 88)
+    assert RULE.detect(view(known)).cure.edits == (
+        CastBefore(where, "fit", "x", 0, "float32"),
+        CastBefore(where, "fit", "y", 1, "float32"),
+    )

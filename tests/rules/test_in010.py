@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.findings.edits import SetKeyword
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in002 import RULE as SERIAL_READS
 from fitdoctor.rules.in010 import RULE
 from synthetic import MS, fit_workload, loader, view, windows
@@ -16,11 +18,12 @@ def in_turns(
     step_cores: float = 1.8,
     kind: str = "generator",
     waited: float | None = None,
+    made: dict | None = None,
 ):
     probes = {
         "frozen_batch": windows(step, own_cores=step_cores),
         "loader_alone": loader(load, cores=load_cores, user_share=1.0),
-        "input": {"kind": kind, "file": "/user/data.py", "line": 3},
+        "input": {"kind": kind, "file": "/user/data.py", "line": 3, "made": made},
     }
     workload = fit_workload(
         period=round(period),
@@ -64,3 +67,19 @@ def test_fires_when_they_take_turns() -> None:
 def test_serial_reads_leave_turns_to_this_rule() -> None:
     assert SERIAL_READS.detect(in_turns(65 * MS, 30 * MS, 35 * MS)) is None
     assert SERIAL_READS.detect(in_turns(310 * MS, 300 * MS, 10 * MS)) is not None
+
+
+def test_workers_are_given_where_the_loader_is_made() -> None:
+    place = {"file": "/user/t.py", "line": 8}
+    where = Where("/user/t.py", 8)
+
+    def edits(kind: str, call: str):
+        made = {**place, "call": call}
+        return RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS, kind=kind, made=made)).cure.edits
+
+    assert edits("generator", "rows") == ()
+    assert edits("PyDataset", "Rows") == (SetKeyword(where, "Rows", "workers", "2"),)
+    assert edits("DataLoader", "DataLoader") == (
+        SetKeyword(where, "DataLoader", "num_workers", "2", 5),
+        SetKeyword(where, "DataLoader", "persistent_workers", "True"),
+    )

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from fitdoctor.findings.edits import TENSORFLOW, SetKeyword
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in012 import RULE as SEQUENTIAL
 from fitdoctor.rules.in013 import RULE as ON_THE_HOST
 from synthetic import MS, slow_pipeline, stage, trial, view
@@ -63,3 +65,19 @@ def test_augmentation_that_fills_the_cores_belongs_into_the_model() -> None:
     assert found is not None
     assert found.gain.low > 1.05
     assert found.where.line == 101
+
+
+def test_only_the_serial_random_maps_get_parallel_calls() -> None:
+    stages = (
+        stage("map", 0, random=True, parallel=-1),
+        stage("map", 1, random=True),
+        stage("map", 2),
+        stage("range", 3, inputs=[]),
+    )
+    tried = trial(16 * MS, 30 * MS, stage=1, own_cores=1.9)
+    found = SEQUENTIAL.detect(view(slow_pipeline(*stages, probes={"trial_parallel_map": tried})))
+    assert found is not None
+    where, value = Where("/user/data.py", 101), "tf.data.AUTOTUNE"
+    assert found.cure.edits == (
+        SetKeyword(where, "map", "num_parallel_calls", value, 1, (TENSORFLOW,)),
+    )

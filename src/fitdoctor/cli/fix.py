@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fitdoctor.findings.finding import Finding
 
 WOULD_CHANGE = 1
+FORMATS = (".json", ".diff", ".patch")
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,14 @@ class Wish:
 @click.option("--ignore", metavar="CODES", default="", help="Not these rules.")
 @click.option(
     "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result to a .json file, or the diff to a .diff or .patch file.",
+)
+@click.option(
     "--json",
-    "output",
+    "json_output",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Also write the result as JSON.",
@@ -97,6 +104,7 @@ def command(
     recording: Path | None,
     undo: bool,
     output: Path | None,
+    json_output: Path | None,
     force: bool,
     budget: float,
     quiet: bool,
@@ -113,16 +121,15 @@ def command(
     _check_use(script, recording, undo=undo, wanted=wanted)
     if undo:
         return _undo(quiet=quiet)
-    if output is not None:
-        check_writable(output, force=force)
+    outputs = _checked_outputs(output, json_output, force=force)
     talk = Talk(quiet=quiet, verbose=False, color=color)
     if script is not None:
         recording = _examined(script, list(args), module, budget=budget, talk=talk)
     found, diagnosis = _prescription(recording, wanted)
     if wanted.apply:
         _write(found)
-    if output is not None:
-        _write_json(output, found, diagnosis, written=wanted.apply)
+    for path, as_json in outputs:
+        _write_output(path, found, diagnosis, as_json=as_json, written=wanted.apply)
     return _show(found, wanted, diagnosis, talk)
 
 
@@ -141,6 +148,26 @@ def _check_use(script: str | None, recording: Path | None, *, undo: bool, wanted
             expected="a script to examine, or a recording made before",
             advice=f"fitdoctor fix --from {recording}",
         )
+
+
+def _checked_outputs(
+    output: Path | None, json_output: Path | None, *, force: bool
+) -> list[tuple[Path, bool]]:
+    """The files to write, and whether each is JSON rather than the diff."""
+    outputs: list[tuple[Path, bool]] = []
+    if output is not None:
+        if output.suffix.lower() not in FORMATS:
+            raise UsageError(
+                f"the extension of the output file decides its format; received {output.name!r}",
+                expected=" or ".join(FORMATS),
+                advice=f"-o {output.with_suffix('.json').name}",
+            )
+        outputs.append((output, output.suffix.lower() == ".json"))
+    if json_output is not None:
+        outputs.append((json_output, True))
+    for path, _ in outputs:
+        check_writable(path, force=force)
+    return outputs
 
 
 def _codes(text: str) -> tuple[str, ...]:
@@ -205,17 +232,27 @@ def _write(found: Prescription) -> None:
         write_patch(found.patch, Path.cwd())
 
 
-def _write_json(path: Path, found: Prescription, diagnosis: Diagnosis, *, written: bool) -> None:
+def _write_output(
+    path: Path, found: Prescription, diagnosis: Diagnosis, *, as_json: bool, written: bool
+) -> None:
     from fitdoctor.report.patch import patch_to_json
 
-    data = patch_to_json(found, diagnosis, written=written and bool(found.patch))
+    data = found.patch.diff_bytes()
+    if as_json:
+        report = patch_to_json(found, diagnosis, written=written and bool(found.patch))
+        data = json.dumps(report, indent=2).encode() + b"\n"
+    # A reader that waits for the file must never see half of it.
     partial = path.resolve().with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        partial.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        partial.write_bytes(data)
         os.replace(partial, path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+        raise OutputError(
+            f"cannot write {path}: {error.strerror}",
+            expected="a file in an existing folder that you may write to",
+            advice="another place for the result",
+        ) from error
 
 
 def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, talk: Talk) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fitdoctor.cures.patch import Declined
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis
@@ -19,12 +19,19 @@ def choose(
     *,
     unsafe: bool = False,
     wanted: Callable[[Finding], bool] = lambda finding: True,
+    impossible: Sequence[Finding] = (),
 ) -> tuple[list[Finding], list[Declined]]:
     """The findings to cure, the largest gain first, and those left out with the reason.
 
     Two cures of one part of a step do not add up; the second of them changes the source for
-    nothing. Cures that cannot be made are no reason to leave another one out.
+    nothing. Cures that cannot be made are no reason to leave another one out; `impossible`
+    are those that were found to be so.
     """
+
+    def can_be_made(finding: Finding) -> bool:
+        found_out = any(finding is one for one in impossible)
+        return not found_out and _may_be_made(finding, unsafe)
+
     chosen: list[Finding] = []
     left_out: list[Declined] = []
     for workload in diagnosis.workloads:
@@ -32,13 +39,13 @@ def choose(
         for finding in workload.findings:
             if not wanted(finding):
                 continue
-            if _can_be_made(finding, unsafe) and not _adds(workload, taken, finding):
+            if can_be_made(finding) and not _adds(workload, taken, finding):
                 rules = " and ".join(one.rule for one in taken)
                 reason = f"adds nothing to {rules}, which saves the same time"
                 left_out.append(Declined(finding, "not-chosen", reason))
                 continue
             chosen.append(finding)
-            if _can_be_made(finding, unsafe):
+            if can_be_made(finding):
                 taken.append(finding)
     chosen.sort(key=lambda finding: -finding.gain.value)
     return chosen, left_out
@@ -61,7 +68,7 @@ def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
     )
 
 
-def _can_be_made(finding: Finding, unsafe: bool) -> bool:
+def _may_be_made(finding: Finding, unsafe: bool) -> bool:
     cure = finding.cure
     return bool(cure.edits) and (cure.safety == "safe" or (unsafe and cure.safety == "unsafe"))
 

@@ -13,7 +13,7 @@ from fitdoctor.cures.draft import Draft
 from fitdoctor.cures.engine import edited
 from fitdoctor.cures.source import Source, read_source
 from fitdoctor.cures.unified import unified_diff
-from fitdoctor.findings.edits import Edit, SetKeyword
+from fitdoctor.findings.edits import AppendCall, Edit, SetKeyword, SwapCalls
 from fitdoctor.findings.finding import Finding
 
 _LIBRARIES = tuple(
@@ -118,6 +118,26 @@ def plan(
     return planner.patch()
 
 
+# What a rule has done at a call: file, line, call, and a keyword or "" for its place.
+_Claims = dict[tuple[Path, int, str, str], tuple[str, str]]
+
+
+def _claim(path: Path, rule: str, edit: Edit, claims: _Claims) -> None:
+    """Decline what contradicts an edit of another finding at the same call."""
+    line = edit.where.line
+    if isinstance(edit, SetKeyword):
+        key = (path, line, edit.call, edit.keyword)
+        first, value = claims.setdefault(key, (rule, edit.value))
+        if value != edit.value:
+            raise DeclinedEdit(f"{first} sets {edit.keyword}={value} in the same call")
+    elif isinstance(edit, AppendCall | SwapCalls):
+        # A cache behind a map that is then moved away would keep something else.
+        call = edit.call if isinstance(edit, AppendCall) else edit.first
+        first, made = claims.setdefault((path, line, call, ""), (rule, edit.in_words()))
+        if made != edit.in_words():
+            raise DeclinedEdit(f"{first} changes the order of calls here: {made}")
+
+
 class _Planner:
     """Works cures into drafts, one after the other."""
 
@@ -125,7 +145,7 @@ class _Planner:
         self._roots = [root.resolve() for root in roots]
         self._sources = sources
         self._drafts: dict[Path, Draft] = {}
-        self._keywords: dict[tuple[Path, int, str, str], tuple[str, str]] = {}
+        self._claims: _Claims = {}
         self._applied: list[Applied] = []
         self._declined: list[Declined] = []
 
@@ -138,11 +158,11 @@ class _Planner:
             self._decline(finding, "unsafe", "may change numbers or order; --unsafe makes it")
             return
         # All edits of a cure or none: half a cure may be worse than the disease.
-        drafts, keywords = dict(self._drafts), dict(self._keywords)
+        drafts, claims = dict(self._drafts), dict(self._claims)
         made: list[Edit] = []
         for edit in cure.edits:
             try:
-                if self._make(finding, edit, drafts, keywords):
+                if self._make(finding, edit, drafts, claims):
                     made.append(edit)
             except DeclinedEdit as error:
                 self._decline(finding, "declined", str(error), edit)
@@ -150,7 +170,7 @@ class _Planner:
         if not made:
             self._decline(finding, "already-there", "the source has it already")
             return
-        self._drafts, self._keywords = drafts, keywords
+        self._drafts, self._claims = drafts, claims
         self._applied.append(Applied(finding, tuple(made)))
 
     def _decline(self, finding: Finding, kind: Kind, why: str, edit: Edit | None = None) -> None:
@@ -161,19 +181,17 @@ class _Planner:
         finding: Finding,
         edit: Edit,
         drafts: dict[Path, Draft],
-        keywords: dict[tuple[Path, int, str, str], tuple[str, str]],
+        claims: _Claims,
     ) -> bool:
         path = self._path(edit.where.file)
-        if isinstance(edit, SetKeyword):
-            key = (path, edit.where.line, edit.call, edit.keyword)
-            rule, value = keywords.setdefault(key, (finding.rule, edit.value))
-            if value != edit.value:
-                raise DeclinedEdit(f"{rule} sets {edit.keyword}={value} in the same call")
-        draft = drafts.get(path)
+        _claim(path, finding.rule, edit, claims)
+        source = self._source(path)
         try:
-            drafts[path] = edited(draft or Draft(self._source(path).text), edit)
+            draft = edited(drafts.get(path) or Draft(source.text), edit)
         except AlreadyThere:
             return False
+        source.encoded(draft.text)  # declines what the file's encoding cannot carry
+        drafts[path] = draft
         return True
 
     def _path(self, file: str) -> Path:
@@ -196,6 +214,4 @@ class _Planner:
             for path, draft in self._drafts.items()
             if draft.text != self._source(path).text
         }
-        for path, change in files.items():
-            self._source(path).encoded(change.new_text)
         return Patch(files, tuple(self._applied), tuple(self._declined), self._sources)

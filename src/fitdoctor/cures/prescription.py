@@ -49,18 +49,23 @@ def prescribe(
         RecordingError: A file to be changed is not the one that was recorded.
     """
     roots = project_roots(recording)
-    chosen, left_out = choose(diagnosis, unsafe=unsafe, wanted=wanted)
-    sources, written = _as_recorded(recording, chosen, roots, base or Path.cwd(), unsafe)
-    patch = plan(chosen, unsafe=unsafe, roots=roots, sources=sources)
+    impossible: list[Finding] = []
+    while True:
+        chosen, left_out = choose(diagnosis, unsafe=unsafe, wanted=wanted, impossible=impossible)
+        sources, written = _as_recorded(recording, chosen, roots, base or Path.cwd(), unsafe)
+        patch = plan(chosen, unsafe=unsafe, roots=roots, sources=sources)
+        declined = [one.finding for one in patch.declined if one.kind == "declined"]
+        if len(declined) == len(impossible) or not left_out:
+            break
+        # What a cure that cannot be made stood in the way of may have its turn.
+        impossible = declined
     gain = predicted(diagnosis, [one.finding for one in patch.applied])
     for path in written:
         if path not in patch.files or digest(patch.new_bytes(path)) != written[path]:
             raise _changed(path, "was fixed with other cures since it was recorded")
     files = {path: change for path, change in patch.files.items() if path not in written}
-    declined = (*patch.declined, *left_out)
-    return Prescription(
-        replace(patch, files=files, declined=declined), gain, tuple(sorted(written))
-    )
+    whole = replace(patch, files=files, declined=(*patch.declined, *left_out))
+    return Prescription(whole, gain, tuple(sorted(written)))
 
 
 def project_roots(recording: Recording) -> list[Path]:

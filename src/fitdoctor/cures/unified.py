@@ -17,7 +17,7 @@ def unified_diff(path: Path, old: str, new: str, root: Path) -> str:
     A carriage return stays at the end of its line, as git has it.
     """
     name = os.path.relpath(path, root)
-    shown = str(path) if name.startswith("..") else name
+    shown = str(path).lstrip(os.sep) if name.startswith("..") else name
     lines = difflib.unified_diff(
         _LINES.findall(old), _LINES.findall(new), f"a/{shown}", f"b/{shown}"
     )

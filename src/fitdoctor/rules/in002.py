@@ -200,7 +200,8 @@ def _slow_maps(view: View) -> list[StageCost]:
 
 def _many_reads(view: View) -> tuple[Edit, ...]:
     maps = _slow_maps(view)
-    calls = parallel_calls(maps, str(TF_DATA_READS))
+    serial = [stage for stage in maps if stage.parallel in (None, 1)]
+    calls = parallel_calls(serial, str(TF_DATA_READS))
     pool = pool_size(maps[0], TF_DATA_READS) if maps else ()
     return (*calls, *pool) if calls and pool else ()
 
