@@ -6,6 +6,7 @@ import atexit
 import functools
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -22,11 +23,17 @@ from fitdoctor.recorder.backends import (
     tensorflow_calls,
     tensorflow_traces,
 )
+from fitdoctor.recorder.backends.base import Backend
+from fitdoctor.recorder.backends.jax import JaxBackend
+from fitdoctor.recorder.backends.tensorflow import TensorFlowBackend
+from fitdoctor.recorder.backends.torch import TorchBackend
 from fitdoctor.recorder.hooks import ImportHooks
 from fitdoctor.recorder.inputs import constructed, data_loader, hdf5, tf_data
 from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 from fitdoctor.recorder.writer import Writer
+
+_finishers: dict[int, Callable[[], None]] = {}
 
 
 def start(recording: str, options: dict[str, Any]) -> Recorder:
@@ -58,8 +65,28 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     hooks.install()
     # A forked worker is a copy of this process: it must not record, and must not probe.
     os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())
-    atexit.register(_finish, recorder, hooks, os.getpid())
+    finish = functools.partial(_finish, recorder, hooks, os.getpid())
+    atexit.register(finish)
+    _finishers[id(recorder)] = finish
     return recorder
+
+
+def stop(recorder: Recorder) -> None:
+    """Stop watching before the process ends, and put everything back."""
+    finish = _finishers.pop(id(recorder), None)
+    if finish is not None:
+        atexit.unregister(finish)
+        finish()
+
+
+def backend_of(recorder: Recorder) -> Backend:
+    """The backend that Keras runs on in this process."""
+    makers: dict[str, Callable[[], Backend]] = {
+        "tensorflow": TensorFlowBackend,
+        "jax": JaxBackend,
+        "torch": TorchBackend,
+    }
+    return makers[recorder.backend]()
 
 
 def _watch_learning(recorder: Recorder, hooks: ImportHooks, options: dict[str, Any]) -> None:

@@ -127,7 +127,9 @@ def test_models_of_other_shapes_are_different() -> None:
 
 def test_rounding_is_close_and_says_the_tolerance() -> None:
     a = learned(losses=[1.0], weights={"k": [1.0, 2.0]})
-    b = learned(losses=[1.0 + 1e-9], weights={"k": [1.0, np.nextafter(np.float32(2), np.float32(3))]})
+    b = learned(
+        losses=[1.0 + 1e-9], weights={"k": [1.0, np.nextafter(np.float32(2), np.float32(3))]}
+    )
     found = compare(a, b, "safe")
     assert found.learning == "close"
     assert "tolerance 1e-06" in found.detail
@@ -211,7 +213,9 @@ def test_a_changed_number_is_seen(values: list[float], place: int) -> None:
 
 def test_fingerprints_see_type_shape_and_order() -> None:
     base = np.arange(6, dtype="float32").reshape(3, 2)
-    prints = [fingerprint([x]) for x in (base, base.astype("float64"), base.reshape(2, 3), base[::-1])]
+    prints = [
+        fingerprint([x]) for x in (base, base.astype("float64"), base.reshape(2, 3), base[::-1])
+    ]
     assert len({p["d"] for p in prints if p}) == 4
     assert fingerprint([base])["sum"] == fingerprint([base[::-1]])["sum"]  # type: ignore[index]
     assert fingerprint(["no array"]) is None

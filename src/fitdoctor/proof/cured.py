@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fitdoctor.cures.patch import Patch, plan
+from fitdoctor.cures.choice import predicted
+from fitdoctor.cures.patch import Patch
+from fitdoctor.cures.prescription import prescribe
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.errors import FitdoctorError
-from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis
+from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.joint import joint_gain
 from fitdoctor.proof.equivalence import CureClass
 from fitdoctor.proof.measure import steady_step_ns
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.side import Side
+from fitdoctor.recording.schema import Recording
 
 # Probes of a long examination go on well after the recorded window.
 PROBES_S = 240.0
@@ -34,6 +36,7 @@ class Examined:
 
     target: Side
     diagnosis: Diagnosis
+    recording: Recording
     step_ns: float | None = None  # steady state, measured as a proof measures it
 
     @property
@@ -65,20 +68,18 @@ def examine(target: Side, folder: Path, *, budget_s: float) -> Examined:
             expected="a script that calls fit, predict, evaluate or trains in a loop",
             advice=f"fitdoctor run {target.target}",
         )
-    return Examined(target, diagnosis, steady_step_ns(run.recording))
+    return Examined(target, diagnosis, run.recording, steady_step_ns(run.recording))
 
 
 def patch_of(examined: Examined, findings: Sequence[Finding], *, unsafe: bool) -> Patch:
     """The patch of these findings; nothing outside the project is changed."""
-    return plan(findings, unsafe=unsafe, roots=roots_of(examined.target))
-
-
-def roots_of(target: Side) -> list[Path]:
-    """The folders that are the project: where we are, and where the script is."""
-    here = Path.cwd()
-    if target.module:
-        return [here]
-    return [here, Path(target.target).resolve().parent]
+    prescription = prescribe(
+        examined.recording,
+        examined.diagnosis,
+        unsafe=unsafe,
+        wanted=lambda finding: any(finding is one for one in findings),
+    )
+    return prescription.patch
 
 
 def plain_side(target: Side) -> Side:
@@ -113,24 +114,4 @@ def class_of(patch: Patch) -> CureClass:
 
 def predicted_gain(examined: Examined, patch: Patch) -> Interval | None:
     """What the cures in the patch were predicted to gain together."""
-    applied = [one.finding for one in patch.applied]
-    workloads = [
-        workload
-        for workload in examined.diagnosis.workloads
-        if any(finding in workload.findings for finding in applied)
-    ]
-    if len(workloads) != 1:
-        return examined.diagnosis.joint_gain if workloads else None
-    return _joint(workloads[0], [f for f in workloads[0].findings if f in applied])
-
-
-def _joint(workload: DiagnosedWorkload, applied: Sequence[Finding]) -> Interval | None:
-    if len(applied) == 1:
-        return applied[0].gain
-    if len(applied) == len(workload.findings):
-        return workload.joint_gain
-    cost = workload.cost_ns
-    if cost is None:
-        return None
-    parts = {part.part: part.ns_per_step for part in workload.breakdown}
-    return joint_gain(Interval.exact(cost), [finding.saves for finding in applied], parts)
+    return predicted(examined.diagnosis, [one.finding for one in patch.applied])
