@@ -1,4 +1,4 @@
-"""`fitdoctor prove` and `boost` as commands: wrong use first, then real pairs with a wide margin."""
+"""`fitdoctor prove` and `boost` as commands: wrong use first, then pairs with a wide margin."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from fitdoctor.proof.side import Side
 from fitdoctor.recorder import files
 from fitdoctor.recorder.launch import child_environment
 from fitdoctor.recorder.sampler import Sampler, machine_record
+from fitdoctor.recorder.sources import append_sources
 from fitdoctor.recording.reader import read_recording
 from fitdoctor.recording.schema import Recording
 
@@ -103,6 +104,8 @@ def run_side(
     files.append_exit(
         recording, code=None if by_signal else code, signal=by_signal, overstayed=timed_out
     )
+    if sampled:
+        append_sources(recording)
     return Run(
         side=side.name,
         recording=read_recording(recording),
