@@ -121,9 +121,8 @@ def run_side(
 def manifest(side: Side, folder: Path) -> Path:
     """The file from which the process serves the side's text."""
     path = folder / f"{side.name}-sources.json"
-    if not path.exists():
-        sources = {str(file): text for file, text in (side.sources or {}).items()}
-        path.write_text(json.dumps(sources), encoding="utf-8")
+    sources = {str(file): text for file, text in (side.sources or {}).items()}
+    path.write_text(json.dumps(sources), encoding="utf-8")
     return path
 
 
