@@ -67,7 +67,8 @@ def test_elements_stay_the_same_or_the_pipeline_is_left_alone(
 
     original = make()
     changed = tf_speedup.faster(original, free_bytes=GB).dataset
-    if {"random", "any_order"} & set(names):
+    # Reading a seeded shuffle moves its order on, so it must not even be tried.
+    if {"random", "any_order", "shuffle"} & set(names):
         assert changed is original
     elif changed is not original:
         assert passes(changed) == passes(make())
@@ -101,7 +102,7 @@ def test_an_unknown_number_of_elements_is_not_cached() -> None:
 
 
 def test_deterministic_work_is_cached_before_the_shuffle() -> None:
-    made = tf.data.Dataset.range(20).map(lambda x: x * x).shuffle(20, seed=1).batch(4)
+    made = tf.data.Dataset.range(20).map(lambda x: x * x).shuffle(20).batch(4)
     found = tf_speedup.faster(made, free_bytes=GB)
     assert "cache" in found.applied, found.declined
     first, second = passes(found.dataset)

@@ -40,26 +40,29 @@ def diagnose(model: Any, data: Any, *, budget_s: float = 60.0, **fit_arguments: 
     _check(model, budget_s)
     from fitdoctor import child
     from fitdoctor.diagnosis import diagnose as judge
-    from fitdoctor.probes.examiner import ExaminationOver
     from fitdoctor.recorder import files
     from fitdoctor.recorder.sampler import machine_record
     from fitdoctor.recording.reader import read_recording
 
     with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
         path = Path(folder) / "diagnose.rec"
-        options = {"budget_s": budget_s, "probes": True}
+        # The process is the caller's: state is put back after the probes, and the fit is asked
+        # to end as a callback would ask it.
+        options = {"budget_s": budget_s, "probes": True, "continue": True}
         header = files.header_record(
             script=sys.argv[0] if sys.argv else "", argv=[], module=False, options=options
         )
         files.begin(path, header, machine_record())
+        if getattr(model, "optimizer", None) is not None and not model.optimizer.built:
+            # Its slots would come to be during the fit, and could not be put back.
+            model.optimizer.build(model.trainable_variables)
         recorder = child.start(str(path), options)
+        child.when_examined(recorder, lambda: setattr(model, "stop_training", True))
         restore = child.backend_of(recorder).snapshot(model)
         epochs = fit_arguments.pop("epochs", _MANY_EPOCHS)
         verbose = fit_arguments.pop("verbose", 0)
         try:
             model.fit(data, epochs=epochs, verbose=verbose, **fit_arguments)
-        except ExaminationOver:
-            pass
         finally:
             child.stop(recorder)
             restore()

@@ -79,6 +79,12 @@ def stop(recorder: Recorder) -> None:
         finish()
 
 
+def when_examined(recorder: Recorder, action: Callable[[], None]) -> None:
+    """Have something done when enough has been seen, instead of ending the script."""
+    if isinstance(recorder.listener, Examiner):
+        recorder.listener.on_enough = action
+
+
 def backend_of(recorder: Recorder) -> Backend:
     """The backend that Keras runs on in this process."""
     makers: dict[str, Callable[[], Backend]] = {

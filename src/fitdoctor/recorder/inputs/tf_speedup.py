@@ -95,6 +95,9 @@ def _why_not(stages: list[Stage]) -> str | None:
             return f"{stage.op} draws random numbers, which would change"
         if _may_reorder(stage):
             return f"{stage.op} may give its elements in any order"
+        if tf_adopt.seeds_of(stage.dataset) not in (None, (0, 0)):
+            # Every pass takes the next seed of a state; reading the dataset here would use it up.
+            return f"{stage.op} is seeded, and trying it out would move its order on"
     return None
 
 
