@@ -6,12 +6,16 @@ import atexit
 import functools
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from fitdoctor.probes.examiner import Examiner
-from fitdoctor.recorder import overrides
+from fitdoctor.probes.learning_watch import EveryStep, LearningWatch
+from fitdoctor.probes.step_limit import StepLimit
+from fitdoctor.recorder import overrides, served_source
 from fitdoctor.recorder.backends import (
+    batch_tap,
     graph_clock,
     jax,
     keras_optimizer,
@@ -19,6 +23,10 @@ from fitdoctor.recorder.backends import (
     tensorflow_calls,
     tensorflow_traces,
 )
+from fitdoctor.recorder.backends.base import Backend
+from fitdoctor.recorder.backends.jax import JaxBackend
+from fitdoctor.recorder.backends.tensorflow import TensorFlowBackend
+from fitdoctor.recorder.backends.torch import TorchBackend
 from fitdoctor.recorder.hooks import ImportHooks
 from fitdoctor.recorder.inputs import constructed, data_loader, hdf5, tf_data
 from fitdoctor.recorder.loops import LoopWatch
@@ -27,29 +35,38 @@ from fitdoctor.recorder.writer import Writer
 
 # Their imports take seconds, which is part of a script's start-up.
 FRAMEWORKS = ("numpy", "tensorflow", "jax", "torch", "keras")
+_finishers: dict[int, Callable[[], None]] = {}
 
 
 def start(recording: str, options: dict[str, Any]) -> Recorder:
     """Begin to watch; called before the script's first line by the injected sitecustomize."""
-    recorder = Recorder(Writer(recording))
+    if options.get("sources"):
+        served_source.serve(str(options["sources"]))
+    learning = options.get("learning")
+    recorder = (EveryStep if learning else Recorder)(Writer(recording))
     traces = tensorflow_traces.TraceWatch(recorder)
     loops = LoopWatch(recorder)
     hdf5_reads = hdf5.Hdf5Reads()
-    recorder.listener = Examiner(
-        recorder,
-        budget_s=float(options.get("budget_s", 60)),
-        go_on=bool(options.get("continue", False)),
-        probes=bool(options.get("probes", True)),
-        traces=traces,
-        hdf5=hdf5_reads,
-        sweep=bool(options.get("sweep", False)),
-    )
     recorder.event("start", recorder.clock(), 0)
     hooks = ImportHooks(
         functools.partial(_on_error, recorder), functools.partial(_on_executed, recorder)
     )
     for name in FRAMEWORKS:
         hooks.when_imported(name, lambda module: None)  # watched for its time
+    if options.get("limit"):
+        recorder.listener = StepLimit(recorder, **options["limit"])
+    elif learning:
+        _watch_learning(recorder, hooks, learning)
+    else:
+        recorder.listener = Examiner(
+            recorder,
+            budget_s=float(options.get("budget_s", 60)),
+            go_on=bool(options.get("continue", False)),
+            probes=bool(options.get("probes", True)),
+            traces=traces,
+            hdf5=hdf5_reads,
+            sweep=bool(options.get("sweep", False)),
+        )
     _watch_keras(recorder, hooks)
     _watch_backends(recorder, hooks, traces, loops)
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
@@ -57,8 +74,55 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     hooks.install()
     # A forked worker is a copy of this process: it must not record, and must not probe.
     os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())
-    atexit.register(_finish, recorder, hooks, os.getpid())
+    finish = functools.partial(_finish, recorder, hooks, os.getpid())
+    atexit.register(finish)
+    _finishers[id(recorder)] = finish
     return recorder
+
+
+def stop(recorder: Recorder) -> None:
+    """Stop watching before the process ends, and put everything back."""
+    finish = _finishers.pop(id(recorder), None)
+    if finish is not None:
+        atexit.unregister(finish)
+        finish()
+
+
+def when_examined(recorder: Recorder, action: Callable[[], None]) -> None:
+    """Have something done when enough has been seen, instead of ending the script."""
+    if isinstance(recorder.listener, Examiner):
+        recorder.listener.on_enough = action
+
+
+def backend_of(recorder: Recorder) -> Backend:
+    """The backend that Keras runs on in this process."""
+    makers: dict[str, Callable[[], Backend]] = {
+        "tensorflow": TensorFlowBackend,
+        "jax": JaxBackend,
+        "torch": TorchBackend,
+    }
+    return makers[recorder.backend]()
+
+
+def _watch_learning(recorder: Recorder, hooks: ImportHooks, options: dict[str, Any]) -> None:
+    """Compare data and learning: the patches come before those of the ledger, so inside them."""
+    seed = options.pop("seed", None)
+    watch = LearningWatch(recorder, **options)
+    recorder.listener = watch
+    recorder.on_result = watch.on_result
+    for backend, (module_name, _, _) in keras_trainer.TRAINERS.items():
+        if backend != "tensorflow":
+            hooks.when_imported(
+                module_name,
+                functools.partial(batch_tap.tap_python_iterators, recorder, backend, watch.tap),
+            )
+    hooks.when_imported(
+        graph_clock.ITERATOR_MODULE,
+        functools.partial(batch_tap.tap_tensorflow_iterators, recorder, watch.tap),
+    )
+    if seed is not None:
+        # Two runs of an unseeded script can be compared only if both draw the same numbers.
+        hooks.when_imported("keras", lambda keras: keras.utils.set_random_seed(seed))
 
 
 def _watch_keras(recorder: Recorder, hooks: ImportHooks) -> None:

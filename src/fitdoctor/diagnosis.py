@@ -64,7 +64,7 @@ def diagnose(recording: Recording) -> Diagnosis:
     workloads = [
         _diagnosed(recording, workload)
         for workload in recording.workloads
-        if not _is_part_of_another(recording, workload)
+        if not is_part_of_another(recording, workload)
     ]
     total = sum(workload.total_ns for workload in workloads)
     listed = [w for w in workloads if w.total_ns >= SMALL_SHARE * total or w.findings]
@@ -88,7 +88,7 @@ def diagnose(recording: Recording) -> Diagnosis:
     )
 
 
-def _is_part_of_another(recording: Recording, workload: RecordedWorkload) -> bool:
+def is_part_of_another(recording: Recording, workload: RecordedWorkload) -> bool:
     """An evaluate inside a callback belongs to the fit; a train_on_batch to its loop."""
     by_number = {w.number: w for w in recording.workloads}
     parent = by_number.get(workload.parent or -1)

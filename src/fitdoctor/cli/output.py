@@ -124,6 +124,15 @@ def write_file(path: Path, diagnosis: Diagnosis, *, as_json: bool) -> None:
         from fitdoctor.report.terminal import render
 
         text = render(diagnosis, width=TEXT_FILE_WIDTH, verbose=True)
+    write_text(path, text)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, all of it or nothing.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
     # A reader that waits for the file must never see half of it.
     target = path.resolve()
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")

@@ -82,6 +82,8 @@ class Examiner:
         self._is_over = False
         self._next_word = 0
         self._measured_own_cost = False
+        # Called instead of ending the script, where the process is not ours to end.
+        self.on_enough: Callable[[], None] | None = None
 
     # -- what the recorder calls ---------------------------------------------------
 
@@ -315,6 +317,8 @@ class Examiner:
         )
 
     def _end_or_go_on(self) -> None:
+        if self.on_enough is not None:
+            self.on_enough()
         if self._go_on:
             return
         self._is_over = True

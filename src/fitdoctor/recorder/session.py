@@ -52,6 +52,8 @@ class Recorder:
         self.clock = clock
         self.patches = Patches()
         self.listener: Listener | None = None
+        # Gets what a call returned, where a run looks at results.
+        self.on_result: Callable[[Call, Any], None] | None = None
         self.workloads: dict[tuple[str, str, int], Workload] = {}
         self.ends_script = False  # after its examination; set by who examines
         self.first_step_ns: int | None = None

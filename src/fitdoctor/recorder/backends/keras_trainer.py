@@ -84,6 +84,8 @@ def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Ca
         finally:
             recorder.calls.remove(call)
             call.close()
+        if recorder.on_result is not None:
+            recorder.on_result(call, result)
         # Only a call that ended well is examined; a failing one raises as it would.
         if recorder.listener is not None and not call.is_validation:
             recorder.listener.on_call_end(call)

@@ -197,6 +197,19 @@ def _transformation(
     return Made(name, inputs, original, bound, call)
 
 
+def note_transformation(
+    dataset: Any,
+    name: str,
+    original: Callable[..., Any],
+    signature: inspect.Signature,
+    source: Any,
+    arguments: dict[str, Any],
+    base: Any,
+) -> None:
+    """Note how a dataset was made that nobody watched being made."""
+    _note(dataset, _transformation(name, original, signature, source, (), arguments, base))
+
+
 def _noted_apply(recorder: Recorder, base: Any, original: Callable[..., Any]) -> Callable[..., Any]:
     """`apply` counts only where nothing that it called made the dataset (assert_cardinality)."""
 

@@ -1,0 +1,1 @@
+"""Before against after: interleaved runs, an interval, and whether both learn the same."""

@@ -1,0 +1,117 @@
+"""A script and what fitdoctor would change in it: examine, plan the patch, predict its gain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fitdoctor.cures.choice import predicted
+from fitdoctor.cures.patch import Patch
+from fitdoctor.cures.prescription import prescribe
+from fitdoctor.diagnosis import diagnose
+from fitdoctor.errors import FitdoctorError
+from fitdoctor.findings.diagnosed import Diagnosis
+from fitdoctor.findings.finding import Finding
+from fitdoctor.intervals import Interval
+from fitdoctor.proof.equivalence import CureClass
+from fitdoctor.proof.measure import steady_step_ns
+from fitdoctor.proof.process import run_side
+from fitdoctor.proof.side import Side
+from fitdoctor.recording.schema import Recording
+
+# Probes of a long examination go on well after the recorded window.
+PROBES_S = 240.0
+
+
+class ExaminationFailed(FitdoctorError):
+    """The script could not be examined; there is nothing to cure."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The diagnosis of a script, and where it was run."""
+
+    target: Side
+    diagnosis: Diagnosis
+    recording: Recording
+    step_ns: float | None = None  # steady state, measured as a proof measures it
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything found, the largest gain first."""
+        found = [f for workload in self.diagnosis.workloads for f in workload.findings]
+        return sorted(found, key=lambda finding: -finding.gain.value)
+
+
+def examine(target: Side, folder: Path, *, budget_s: float) -> Examined:
+    """`fitdoctor run` without its screen.
+
+    Raises:
+        ExaminationFailed: the script failed, or trained nothing that was seen.
+    """
+    options = {"budget_s": budget_s, "continue": False, "probes": True}
+    run = run_side(target, folder, options=options, limit_s=budget_s + PROBES_S, sampled=True)
+    if run.failed:
+        how = run.error or f"exit code {run.exit_code}"
+        raise ExaminationFailed(
+            f"{target.target} failed while it was examined: {how}",
+            expected="a script that trains",
+            advice=f"fitdoctor run {target.target}",
+        )
+    diagnosis = diagnose(run.recording)
+    if not diagnosis.workloads:
+        raise ExaminationFailed(
+            f"{target.target} did not train with Keras",
+            expected="a script that calls fit, predict, evaluate or trains in a loop",
+            advice=f"fitdoctor run {target.target}",
+        )
+    return Examined(target, diagnosis, run.recording, steady_step_ns(run.recording))
+
+
+def patch_of(examined: Examined, findings: Sequence[Finding], *, unsafe: bool) -> Patch:
+    """The patch of these findings; nothing outside the project is changed."""
+    prescription = prescribe(
+        examined.recording,
+        examined.diagnosis,
+        unsafe=unsafe,
+        wanted=lambda finding: any(finding is one for one in findings),
+    )
+    return prescription.patch
+
+
+def plain_side(target: Side) -> Side:
+    """The script as it is, started as the changed one is."""
+    return Side("A", target.target, target.args, target.module, {})
+
+
+def cured_side(target: Side, patch: Patch, name: str = "B") -> Side:
+    """The script with the patch, its files untouched."""
+    sources = {path: change.new_text for path, change in patch.files.items()}
+    return Side(name, target.target, target.args, target.module, sources)
+
+
+def applied_lines(patch: Patch) -> tuple[str, ...]:
+    """What the patch does, one line for each cure."""
+    return tuple(line_of(one.finding) for one in patch.applied)
+
+
+def line_of(finding: Finding) -> str:
+    """A cure in one line."""
+    place = ""
+    if finding.where is not None:
+        place = f" {Path(finding.where.file).name}:{finding.where.line}"
+    return f"{finding.rule} {finding.name}{place}: {finding.cure.summary}"
+
+
+def class_of(patch: Patch) -> CureClass:
+    """Unsafe as soon as one cure is."""
+    safeties = {one.finding.cure.safety for one in patch.applied}
+    return "unsafe" if "unsafe" in safeties else "safe"
+
+
+def predicted_gain(examined: Examined, patch: Patch) -> Interval | None:
+    """What the cures in the patch were predicted to gain together."""
+    return predicted(examined.diagnosis, [one.finding for one in patch.applied])

@@ -1,0 +1,105 @@
+"""A script against its cured text: examine, patch, prove, together and one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fitdoctor.cures.patch import Patch
+from fitdoctor.proof.cured import (
+    Examined,
+    applied_lines,
+    class_of,
+    cured_side,
+    examine,
+    line_of,
+    patch_of,
+    plain_side,
+    predicted_gain,
+)
+from fitdoctor.proof.equivalence import not_checked
+from fitdoctor.proof.measure import Limits
+from fitdoctor.proof.prove import Prover, Tell
+from fitdoctor.proof.side import Side
+from fitdoctor.proof.trial import kept_cures
+from fitdoctor.proof.verdict import Proof
+
+EXAMINATION_S = 60.0
+
+
+def prove_cures(
+    target: Side,
+    folder: Path,
+    *,
+    limits: Limits,
+    unsafe: bool,
+    each: bool,
+    trial: bool,
+    may_differ: bool,
+    check: bool,
+    tell: Tell,
+) -> Proof:
+    """Examine a script and prove what its cures gain.
+
+    Args:
+        target: the script.
+        folder: for recordings.
+        limits: of the proof.
+        unsafe: also apply cures that may change numbers or order.
+        each: also prove every cure by itself.
+        trial: leave out what a trial shows to hurt, as `boost` does.
+        may_differ: whether other learning may be proven.
+        check: whether to compare data and learning.
+        tell: progress.
+    """
+    tell(f"examining {target.target}")
+    examined = examine(target, folder, budget_s=EXAMINATION_S)
+    patch = patch_of(examined, examined.findings, unsafe=unsafe)
+    if trial and patch:
+        patch = kept_cures(examined, patch, folder, tell=tell, unsafe=unsafe)
+    if not patch:
+        return Proof("not-proven", _nothing(examined, patch), None, not_checked("nothing changed"))
+    for line in applied_lines(patch):
+        tell(f"cure: {line}")
+    prover = Prover(folder, limits, tell)
+    choices = {"may_differ": may_differ, "check": check}
+    proof = _one(prover, examined, patch, "B", **choices)
+    if not each or len(patch.applied) < 2:
+        return proof
+    alone = []
+    for number, applied in enumerate(patch.applied, 1):
+        tell(f"alone: {line_of(applied.finding)}")
+        single = patch_of(examined, [applied.finding], unsafe=unsafe)
+        found = _one(prover, examined, single, f"B{number}", may_differ=may_differ, check=False)
+        alone.append((line_of(applied.finding), found))
+    return Proof(
+        proof.verdict,
+        proof.reason,
+        proof.measured,
+        proof.equivalence,
+        proof.predicted,
+        proof.cures,
+        tuple(alone),
+    )
+
+
+def _one(
+    prover: Prover, examined: Examined, patch: Patch, name: str, *, may_differ: bool, check: bool
+) -> Proof:
+    return prover.prove(
+        plain_side(examined.target),
+        cured_side(examined.target, patch, name),
+        cure=class_of(patch),
+        may_differ=may_differ,
+        predicted=predicted_gain(examined, patch),
+        cures=applied_lines(patch),
+        check=check,
+    )
+
+
+def _nothing(examined: Examined, patch: Patch) -> str:
+    """Why there is nothing to prove."""
+    if not examined.findings:
+        verdicts = ", ".join(sorted({w.verdict for w in examined.diagnosis.workloads}))
+        return f"nothing was found that could be cured ({verdicts})"
+    reasons = [f"{one.finding.rule}: {one.reason}" for one in patch.declined]
+    return f"no cure could be applied: {'; '.join(reasons) or 'none has an edit'}"

@@ -1,0 +1,324 @@
+"""Runs both sides in turn until the interval of their ratio is tight or the budget is spent."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fitdoctor.analysis.steady import warm_up_length
+from fitdoctor.intervals import Interval
+from fitdoctor.proof.ratio import LEAST_PAIRS, is_tight, ratio_of
+from fitdoctor.proof.timeline import Timeline, timeline_of
+from fitdoctor.recording.schema import Recording
+
+S = 1_000_000_000
+# Steps after warm-up from which a time per step can be told.
+LEAST_STEPS = 5
+# A run with more of its steps disturbed than this is repeated, with its partner.
+DISTURBED_SHARE = 0.25
+# Pairs that are given up to other processes before the machine is called too busy.
+MOST_DISTURBED = 4
+# Epochs to see, where they are short: what helps from the second epoch on (a cache) must show.
+EPOCHS_TO_SEE = 3
+# And for this many times the window at most.
+LONGER_WINDOW = 2.0
+# A run may take this many times the first one before it is ended: the other side may be slower.
+PATIENCE = 6.0
+_WINDOWS = 200  # means that warm-up is looked for in
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One run as the measurement sees it."""
+
+    timeline: Timeline | None
+    launched_ns: int
+    ended_by_us: bool
+    failure: str = ""  # why there is nothing to compare
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    precision: float = 0.05
+    budget_s: float = 180.0
+    max_runs: int = 20
+    steps: int | None = None
+    window_s: float = 10.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the measurement stands."""
+
+    runs: int
+    side: str
+    step_ns: float | None  # of the run that has just ended
+    ratio: Interval | None
+    disturbed: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The outcome: a ratio with its interval, or the reason why there is none."""
+
+    runs: int
+    pairs: int
+    disturbed_pairs: int
+    steps: int
+    warm_up: int
+    ratio: Interval | None
+    whole: Interval | None  # start-up included, over the same steps
+    before_ns: float | None  # time per step, steady state
+    after_ns: float | None
+    invalid: str = ""
+    epoch_steps: int | None = None  # where the first epoch lies within the compared steps
+    executions: int = 1  # the larger number of steps per execution of the two
+    complete: bool = False  # the script's own end, not a limit of ours
+
+
+# Runs a side ("A" or "B") for so many steps, or until its own end, at most for so many seconds.
+RunSide = Callable[[str, int | None, float], Observed]
+Pair = tuple[Observed, Observed]
+
+
+def measure(
+    run: RunSide,
+    limits: Limits,
+    tell: Callable[[Progress], None] = lambda progress: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Measured:
+    """A B, B A, A B, … in fresh processes."""
+    return _Measurement(run, limits, tell, clock).result()
+
+
+class _Invalid(Exception):
+    """The two sides cannot be compared; the message says why."""
+
+
+class _Measurement:
+    def __init__(
+        self,
+        run: RunSide,
+        limits: Limits,
+        tell: Callable[[Progress], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._run = run
+        self._limits = limits
+        self._tell = tell
+        self._clock = clock
+        self._deadline = clock() + limits.budget_s
+        self._runs = 0
+        self._pairs: list[Pair] = []
+        self._disturbed = 0
+        self._steps = limits.steps
+        self._seconds = limits.window_s if limits.steps is None else limits.budget_s
+
+    def result(self) -> Measured:
+        try:
+            self._measure()
+        except _Invalid as reason:
+            return self._outcome(str(reason))
+        if len(self._pairs) >= LEAST_PAIRS:
+            return self._outcome("")
+        if self._disturbed:
+            return self._outcome(
+                f"other processes used this machine's cores during {self._disturbed} pairs of "
+                "runs; compare again when it is quiet"
+            )
+        return self._outcome(
+            f"the budget allowed {len(self._pairs)} pairs of runs; at least {LEAST_PAIRS} are "
+            "needed (--budget, --max-runs, or fewer --steps)"
+        )
+
+    def _measure(self) -> None:
+        first = self._pilot()
+        pair_s = 0.0
+        while self._goes_on(pair_s):
+            begin = self._clock()
+            number = len(self._pairs) + self._disturbed
+            if number == 0:
+                pair = first, self._one("B")
+            elif number % 2:
+                after = self._one("B")
+                pair = self._one("A"), after
+            else:
+                before = self._one("A")
+                pair = before, self._one("B")
+            self._add(pair)
+            pair_s = max(self._clock() - begin, pair_s)
+
+    def _goes_on(self, pair_s: float) -> bool:
+        if self._runs + 2 > self._limits.max_runs and self._pairs:
+            return False
+        if self._disturbed > MOST_DISTURBED:
+            return False
+        # The pairs that are needed at all are run even if the last one may exceed the budget.
+        if self._clock() + pair_s > self._deadline and len(self._pairs) >= LEAST_PAIRS:
+            return False
+        if self._clock() > self._deadline + self._limits.budget_s:
+            return False
+        return not is_tight(self._ratio(), self._limits.precision)
+
+    def _pilot(self) -> Observed:
+        """The first run of A also says how many steps there are to compare."""
+        seconds = self._seconds * (1.0 if self._limits.steps else LONGER_WINDOW)
+        first = self._one("A", self._steps, self._seconds)
+        timeline = first.timeline
+        if timeline is None:
+            raise _Invalid("A did not train")
+        wanted = EPOCHS_TO_SEE * (timeline.epoch_steps or 0)
+        if self._limits.steps is None and first.ended_by_us and wanted > timeline.steps:
+            taken = (timeline.time_at(timeline.steps) - timeline.time_at(0)) / S
+            if taken * wanted / timeline.steps <= seconds:
+                first = self._one("A", wanted, seconds * 2)
+        if first.timeline is None:
+            raise _Invalid("A did not train")
+        if first.ended_by_us:
+            self._steps = self._limits.steps or first.timeline.steps
+        else:
+            self._steps = None  # both are to come to their own end
+        self._seconds = max(self._seconds, PATIENCE * self._limits.window_s)
+        return first
+
+    def _one(self, side: str, steps: int | None = None, seconds: float | None = None) -> Observed:
+        observed = self._run(
+            side,
+            self._steps if steps is None else steps,
+            self._seconds if seconds is None else seconds,
+        )
+        self._runs += 1
+        if observed.failure:
+            raise _Invalid(observed.failure)
+        if observed.timeline is None:
+            raise _Invalid(f"{side} did not train: no step was seen")
+        step_ns = _mean_step(observed.timeline)
+        disturbed = observed.timeline.disturbed_share > DISTURBED_SHARE
+        self._tell(Progress(self._runs, side, step_ns, self._ratio(), disturbed))
+        return observed
+
+    def _add(self, pair: Pair) -> None:
+        _check_steps(*pair)
+        if any(one.timeline.disturbed_share > DISTURBED_SHARE for one in pair if one.timeline):
+            self._disturbed += 1
+        else:
+            self._pairs.append(pair)
+            side = "pair"
+            self._tell(Progress(self._runs, side, None, self._ratio(), False))
+
+    # -- what the runs say ---------------------------------------------------------
+
+    def _ratio(self) -> Interval | None:
+        if len(self._pairs) < LEAST_PAIRS:
+            return None
+        cut, warm_up = self._window()
+        before, after = _step_times(self._pairs, warm_up, cut)
+        return ratio_of(before, after)
+
+    def _window(self) -> tuple[int, int]:
+        """The last compared step and the first after warm-up, the same for every run."""
+        timelines = _timelines(self._pairs)
+        cut = min(timeline.steps for pair in timelines for timeline in pair)
+        if self._limits.steps is not None:
+            cut = min(cut, self._limits.steps)
+        warm_ups = [
+            statistics.median(_warm_up(pair[side], cut) for pair in timelines) for side in (0, 1)
+        ]
+        return cut, min(int(max(warm_ups)), cut // 2)
+
+    def _outcome(self, invalid: str) -> Measured:
+        if not self._pairs:
+            return Measured(self._runs, 0, self._disturbed, 0, 0, None, None, None, None, invalid)
+        cut, warm_up = self._window()
+        if not invalid and cut - warm_up < LEAST_STEPS:
+            invalid = (
+                f"only {cut - warm_up} steps after warm-up could be compared; at least "
+                f"{LEAST_STEPS} are needed"
+            )
+        before, after = _step_times(self._pairs, warm_up, cut)
+        pairs = _timelines(self._pairs)
+        epoch = pairs[0][0].epoch_steps or pairs[0][1].epoch_steps
+        return Measured(
+            runs=self._runs,
+            pairs=len(self._pairs),
+            disturbed_pairs=self._disturbed,
+            steps=cut,
+            warm_up=warm_up,
+            ratio=None if invalid else ratio_of(before, after),
+            whole=None if invalid else ratio_of(*_whole_times(self._pairs, cut)),
+            before_ns=statistics.median(before),
+            after_ns=statistics.median(after),
+            invalid=invalid,
+            epoch_steps=epoch if epoch is not None and epoch < cut else None,
+            executions=max(timeline.executions for pair in pairs for timeline in pair),
+            complete=not self._pairs[0][0].ended_by_us,
+        )
+
+
+def _timelines(pairs: Sequence[Pair]) -> list[tuple[Timeline, Timeline]]:
+    return [(a.timeline, b.timeline) for a, b in pairs if a.timeline and b.timeline]
+
+
+def _check_steps(before: Observed, after: Observed) -> None:
+    """Two runs to their own end must have done the same number of steps."""
+    if before.timeline is None or after.timeline is None:
+        raise _Invalid("one side did not train")
+    a, b = before.timeline.steps, after.timeline.steps
+    if before.ended_by_us and after.ended_by_us:
+        return
+    ended = [one.timeline.steps for one in (before, after) if not one.ended_by_us and one.timeline]
+    # A side that we ended may have stopped anywhere short of the other's end, not beyond it.
+    same = a == b if len(ended) == 2 else max(a, b) <= ended[0]
+    if not same:
+        raise _Invalid(f"a different number of steps: A did {a}, B did {b}")
+
+
+@functools.lru_cache(maxsize=64)
+def _warm_up(timeline: Timeline, cut: int) -> int:
+    """Steps until the run is steady, looked for in a limited number of means."""
+    width = max(1, cut // _WINDOWS)
+    marks = range(0, cut - width + 1, width)
+    means = [(timeline.time_at(m + width) - timeline.time_at(m)) / width for m in marks]
+    return warm_up_length(means) * width
+
+
+def _step_times(pairs: Sequence[Pair], warm_up: int, cut: int) -> tuple[list[float], list[float]]:
+    timelines = _timelines(pairs)
+    before = [_step_time(a, warm_up, cut) for a, _ in timelines]
+    return before, [_step_time(b, warm_up, cut) for _, b in timelines]
+
+
+def _step_time(timeline: Timeline, warm_up: int, cut: int) -> float:
+    taken = timeline.time_at(cut) - timeline.time_at(warm_up)
+    return max(1.0, taken / max(1, cut - warm_up))
+
+
+def _whole_times(pairs: Sequence[Pair], cut: int) -> tuple[list[float], list[float]]:
+    """From the start of the process to the end of the compared steps."""
+    found: tuple[list[float], list[float]] = ([], [])
+    for pair in pairs:
+        for side, one in enumerate(pair):
+            if one.timeline is not None:
+                found[side].append(one.timeline.time_at(cut) - one.launched_ns)
+    return found
+
+
+def steady_step_ns(recording: Recording) -> float | None:
+    """Time per step of one run after its warm-up; None from too few steps."""
+    timeline = timeline_of(recording)
+    if timeline is None:
+        return None
+    warm_up = min(_warm_up(timeline, timeline.steps), timeline.steps // 2)
+    if timeline.steps - warm_up < LEAST_STEPS:
+        return None
+    return _step_time(timeline, warm_up, timeline.steps)
+
+
+def _mean_step(timeline: Timeline) -> float:
+    steps = timeline.steps
+    return (timeline.time_at(steps) - timeline.time_at(0)) / steps

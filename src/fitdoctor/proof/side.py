@@ -1,0 +1,36 @@
+"""One of the two things that are compared: a command, and the source text it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fitdoctor.recorder.launch import INJECT_FOLDER, command_line
+
+RUN_MAIN = INJECT_FOLDER / "run_main.py"
+
+
+@dataclass(frozen=True)
+class Side:
+    """How to start one side; `sources` is what stands for the text of some files."""
+
+    name: str
+    target: str
+    args: tuple[str, ...] = ()
+    module: bool = False
+    # None: the files as they are, started by plain python. An empty mapping changes nothing
+    # either, but is started as the changed side is: what both pay, neither gains from.
+    sources: Mapping[Path, str] | None = field(default=None)
+
+    def command(self) -> list[str]:
+        """What is started."""
+        if self.sources is None or self.module:
+            return command_line(self.target, self.args, module=self.module)
+        return [sys.executable, str(RUN_MAIN), self.target, *self.args]
+
+
+def of_script(name: str, script: str, args: Sequence[str]) -> Side:
+    """A script as it is."""
+    return Side(name, script, tuple(args))

@@ -1,0 +1,173 @@
+"""When each training step of a run began: the one thing that two runs are compared by."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fitdoctor.diagnosis import is_part_of_another
+from fitdoctor.recorder.cpu import OTHERS_LIMIT_CORES
+from fitdoctor.recording.schema import CallRow, RecordedWorkload, Recording, StepBlock
+
+
+@dataclass(frozen=True)
+class Span:
+    """Some steps that were done one after another, between two clock readings."""
+
+    begin_ns: int
+    end_ns: int
+    steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """The steps of a run in order, whatever workload they belong to."""
+
+    spans: tuple[Span, ...]
+    epoch_steps: int | None  # steps of one complete epoch of the first fit, where they are known
+    executions: int  # steps per execution of the step function
+    disturbed_share: float  # of the steps, done while other processes used our cores
+
+    @property
+    def steps(self) -> int:
+        """All steps."""
+        return self._marks[0][-1]
+
+    def time_at(self, steps: int) -> float:
+        """When this many steps were done and the next one began, in nanoseconds."""
+        marks, times = self._marks
+        if not 0 <= steps <= marks[-1]:
+            raise ValueError(f"the run has {marks[-1]} steps, asked was for step {steps}")
+        after = min(bisect_right(marks, steps), len(marks) - 1)
+        before = after - 1
+        share = (steps - marks[before]) / (marks[after] - marks[before])
+        return times[before] + share * (times[after] - times[before])
+
+    def periods(self) -> list[float]:
+        """Nanoseconds from the begin of each step to that of the next."""
+        marks, times = self._marks
+        found: list[float] = []
+        for index in range(len(marks) - 1):
+            steps = marks[index + 1] - marks[index]
+            found.extend([(times[index + 1] - times[index]) / steps] * steps)
+        return found
+
+    @cached_property
+    def _marks(self) -> tuple[list[int], list[int]]:
+        marks, times = [0], [self.spans[0].begin_ns]
+        ends = [span.begin_ns for span in self.spans[1:]] + [self.spans[-1].end_ns]
+        for span, end in zip(self.spans, ends, strict=True):
+            marks.append(marks[-1] + span.steps)
+            times.append(end)
+        return marks, times
+
+
+def timeline_of(recording: Recording, epoch_steps: int | None = None) -> Timeline | None:
+    """The steps of a recording; None where nothing trained.
+
+    Args:
+        recording: one run.
+        epoch_steps: steps of one epoch as the other side counts them one by one. With
+            `steps_per_execution` the last execution of an epoch is rarely full, and only
+            the other side can tell how full it was.
+    """
+    workloads = [w for w in recording.workloads if not is_part_of_another(recording, w)]
+    spans: list[Span] = []
+    for workload in workloads:
+        spans.extend(_spans(recording, workload, epoch_steps))
+    if not spans:
+        return None
+    spans.sort(key=lambda span: span.begin_ns)
+    blocks = [block for workload in workloads for block in workload.blocks]
+    return Timeline(
+        tuple(spans),
+        _epoch_steps(workloads),
+        max((block.executions for block in blocks), default=1),
+        _disturbed_share(blocks),
+    )
+
+
+def _spans(recording: Recording, workload: RecordedWorkload, epoch_steps: int | None) -> list[Span]:
+    if workload.kind == "fit" or workload.kind == "loop":
+        synced = [event for event in workload.events if event.name == "sync"]
+        if synced and _runs_ahead(recording):
+            return _synced_spans(workload)
+        return _row_spans(workload, epoch_steps)
+    return [Span(call.t, call.t + call.dur, max(1, call.steps)) for call in workload.calls]
+
+
+def _runs_ahead(recording: Recording) -> bool:
+    """Whether the host's clock tells when a step was asked for rather than when it was done."""
+    return recording.keras.get("backend") == "jax" or bool(recording.machine.get("accelerators"))
+
+
+def _row_spans(workload: RecordedWorkload, epoch_steps: int | None) -> list[Span]:
+    seen: dict[tuple[int, int], int] = defaultdict(int)
+    spans: list[Span] = []
+    for block in workload.blocks:
+        epoch = (block.call, block.epoch)
+        for t, step in zip(block.t, block.step, strict=True):
+            steps = block.executions
+            if epoch_steps is not None and steps > 1:
+                steps = min(steps, epoch_steps - seen[epoch])
+            seen[epoch] += steps
+            if steps > 0:
+                spans.append(Span(t, t + step, steps))
+    return _with_the_calls_end(spans, workload.calls)
+
+
+def _with_the_calls_end(spans: list[Span], calls: Sequence[CallRow]) -> list[Span]:
+    """The last steps of a call take until it returns: that is when they are surely done."""
+    ends = sorted(call.t + call.dur for call in calls)
+    if not spans or not ends or ends[-1] < spans[-1].begin_ns:
+        return spans
+    last = spans[-1]
+    return [*spans[:-1], Span(last.begin_ns, max(last.end_ns, ends[-1]), last.steps)]
+
+
+def _synced_spans(workload: RecordedWorkload) -> list[Span]:
+    """Between two moments at which the device was known to be done."""
+    first: dict[int, int] = {}
+    rows: dict[int, int] = defaultdict(int)
+    for block in workload.blocks:
+        first.setdefault(block.call, block.t[0])
+        rows[block.call] += len(block.t) * block.executions
+    spans: list[Span] = []
+    ends = {number: call.t + call.dur for number, call in enumerate(workload.calls)}
+    for call, begin in first.items():
+        done, t = 0, begin
+        for event in workload.events:
+            if event.name != "sync" or event.call != call or event.step is None:
+                continue
+            end = event.t + event.dur
+            if event.step > done and end > t:
+                spans.append(Span(t, end, event.step - done))
+                done, t = event.step, end
+        if rows[call] > done and ends.get(call, 0) > t:
+            spans.append(Span(t, ends[call], rows[call] - done))
+    return spans
+
+
+def _epoch_steps(workloads: Sequence[RecordedWorkload]) -> int | None:
+    """Steps of the first epoch of the first fit, if a second one follows."""
+    for workload in workloads:
+        if workload.kind != "fit":
+            continue
+        first = [block for block in workload.blocks if (block.call, block.epoch) == (0, 0)]
+        later = len(first) < len(workload.blocks)
+        if later and all(block.executions == 1 for block in first):
+            return sum(len(block.t) for block in first)
+        return None
+    return None
+
+
+def _disturbed_share(blocks: Sequence[StepBlock]) -> float:
+    total = disturbed = 0
+    for block in blocks:
+        total += len(block.t)
+        if block.others_cores is not None and block.others_cores > OTHERS_LIMIT_CORES:
+            disturbed += len(block.t)
+    return disturbed / total if total else 0.0

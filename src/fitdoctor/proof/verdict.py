@@ -1,0 +1,90 @@
+"""Proven, not proven, slower or invalid; whatever is in doubt is not proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fitdoctor.intervals import Interval
+from fitdoctor.proof.equivalence import Equivalence
+from fitdoctor.proof.measure import Measured
+from fitdoctor.units import gain
+
+Verdict = Literal["proven", "not-proven", "slower", "invalid"]
+
+SCHEMA = 1
+# A gain whose interval begins below this is not worth the word "faster".
+LEAST_GAIN = 1.01
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Before against after, judged."""
+
+    verdict: Verdict
+    reason: str
+    measured: Measured | None
+    equivalence: Equivalence
+    predicted: Interval | None = None
+    cures: tuple[str, ...] = ()  # what was applied, one line each
+    each: tuple[tuple[str, Proof], ...] = ()  # every cure by itself
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON report."""
+        measured = self.measured
+        ratio = measured.ratio.to_json() if measured and measured.ratio else {}
+        report: dict[str, Any] = {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "ratio": ratio.get("ratio"),
+            "low": ratio.get("low"),
+            "high": ratio.get("high"),
+            "runs": measured.runs if measured else 0,
+            "equivalence": self.equivalence.to_json(),
+            "predicted": self.predicted.to_json() if self.predicted else None,
+            "reason": self.reason,
+            "steps": measured.steps if measured else 0,
+            "step_ns": {
+                "before": _whole_ns(measured.before_ns if measured else None),
+                "after": _whole_ns(measured.after_ns if measured else None),
+            },
+            "whole": measured.whole.to_json() if measured and measured.whole else None,
+            "cures": list(self.cures),
+        }
+        if self.each:
+            report["each"] = [{"cure": cure, **proof.to_json()} for cure, proof in self.each]
+        return report
+
+
+def judge(measured: Measured, equivalence: Equivalence, *, may_differ: bool) -> tuple[Verdict, str]:
+    """The verdict and its reason.
+
+    Args:
+        measured: the runs.
+        equivalence: whether both train the same.
+        may_differ: whether a training that learns differently was asked for.
+    """
+    ratio = measured.ratio
+    if measured.invalid or ratio is None:
+        return "invalid", measured.invalid or "there is no ratio"
+    if ratio.high < 1.0:
+        return "slower", f"it is slower: {gain(ratio)}"
+    if ratio.low <= LEAST_GAIN:
+        return "not-proven", _no_gain(measured, ratio)
+    if equivalence.is_different and not may_differ:
+        return "not-proven", f"it is faster, but trains differently: {equivalence.detail}"
+    return "proven", f"{gain(ratio)} over {measured.steps} steps in {measured.pairs} pairs of runs"
+
+
+def _no_gain(measured: Measured, ratio: Interval) -> str:
+    if ratio.contains(1.0):
+        text = f"no measurable change: the interval {gain(ratio)} includes 1"
+    else:
+        text = f"the gain {gain(ratio)} is too small to be claimed"
+    if measured.epoch_steps is None:
+        text += "; no whole epoch was compared, so what helps from the second epoch on cannot show"
+    return text
+
+
+def _whole_ns(value: float | None) -> int | None:
+    return None if value is None else round(value)

@@ -1,0 +1,72 @@
+"""A proof as text for people."""
+
+from __future__ import annotations
+
+from fitdoctor.proof.verdict import Proof
+from fitdoctor.units import duration, gain
+
+WORDS = {
+    "proven": "Proven",
+    "not-proven": "Not proven",
+    "slower": "Slower",
+    "invalid": "Invalid",
+}
+
+
+def render_proof(proof: Proof) -> str:
+    """The verdict, the numbers beside the prediction, and what was compared."""
+    lines = [f"{WORDS[proof.verdict]}: {proof.reason}"]
+    measured = proof.measured
+    if measured is not None and measured.ratio is not None:
+        lines.append(_row("step", _steps(proof)))
+        if measured.whole is not None:
+            lines.append(_row("whole", f"{gain(measured.whole)} with start-up, over these steps"))
+        lines.append(_row("runs", f"{measured.runs} in {measured.pairs} pairs, 95 % interval"))
+        if measured.disturbed_pairs:
+            lines.append(_row("", f"{measured.disturbed_pairs} pairs disturbed and left out"))
+        if proof.predicted is not None:
+            lines.append(_row("gain", _scored(proof)))
+    lines.append(_row("data", proof.equivalence.data_stream))
+    lines.append(_row("learning", proof.equivalence.learning))
+    if proof.equivalence.detail:
+        lines.append(_row("", proof.equivalence.detail))
+    lines.extend(
+        _row("cure" if not number else "", cure) for number, cure in enumerate(proof.cures)
+    )
+    for cure, one in proof.each:
+        lines.append(_row("alone", f"{cure}: {_alone(one)}"))
+    return "\n".join(lines) + "\n"
+
+
+def _steps(proof: Proof) -> str:
+    measured = proof.measured
+    if measured is None or measured.ratio is None:
+        return "not measured"
+    before, after = measured.before_ns, measured.after_ns
+    times = f"{duration(before)} → {duration(after)}" if before and after else ""
+    return f"{times}   {gain(measured.ratio)}   steps {measured.warm_up + 1} to {measured.steps}"
+
+
+def _scored(proof: Proof) -> str:
+    """The prediction beside the proof."""
+    if proof.predicted is None or proof.measured is None or proof.measured.ratio is None:
+        return ""
+    predicted, proven = proof.predicted, proof.measured.ratio
+    overlap = predicted.low <= proven.high and proven.low <= predicted.high
+    if overlap:
+        score = "as predicted"
+    else:
+        score = "less than predicted" if proven.value < predicted.value else "more than predicted"
+    return f"predicted {gain(predicted)}, proven {gain(proven)}: {score}"
+
+
+def _alone(proof: Proof) -> str:
+    if proof.verdict == "proven" and proof.measured and proof.measured.ratio:
+        return f"helps, {gain(proof.measured.ratio)}"
+    if proof.verdict == "invalid":
+        return f"not measured: {proof.reason}"
+    return f"does not help: {proof.reason}"
+
+
+def _row(label: str, text: str) -> str:
+    return f"  {label:<9} {text}"
