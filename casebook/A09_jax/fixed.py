@@ -33,13 +33,15 @@ class SlowLayer(keras.layers.Layer):
 images, labels = load_data()
 
 # Model with custom layer
-model = keras.models.Sequential([
-    keras.layers.Input(image_size),
-    keras.layers.Conv2D(32, (3, 3), activation='relu'),
-    SlowLayer(),
-    keras.layers.Flatten(),
-    keras.layers.Dense(10, activation='softmax')
-])
+model = keras.models.Sequential(
+    [
+        keras.layers.Input(image_size),
+        keras.layers.Conv2D(32, (3, 3), activation="relu"),
+        SlowLayer(),
+        keras.layers.Flatten(),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
 model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
 
 epochs = max(1, round(10 * float(os.environ.get("CASEBOOK_SCALE", "1"))))

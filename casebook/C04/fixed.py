@@ -14,7 +14,9 @@ class TableVAE(keras.Model):
 
     def __init__(self, columns, code=4):
         super().__init__()
-        self.encode = keras.Sequential([layers.Dense(64, activation="relu"), layers.Dense(2 * code)])
+        self.encode = keras.Sequential(
+            [layers.Dense(64, activation="relu"), layers.Dense(2 * code)]
+        )
         self.decode = keras.Sequential([layers.Dense(64, activation="relu"), layers.Dense(columns)])
         self.seed = keras.random.SeedGenerator(4)
 

@@ -41,5 +41,10 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         keep = KeepWeights(os.path.join(folder, "last.weights.h5"))
         model.fit(
-            days, demand, batch_size=32, epochs=max(1, round(10 * SCALE)), callbacks=[keep], verbose=0
+            days,
+            demand,
+            batch_size=32,
+            epochs=max(1, round(10 * SCALE)),
+            callbacks=[keep],
+            verbose=0,
         )

@@ -27,7 +27,5 @@ sentences = rng.integers(0, 1000, size=(960, 80))
 tags = sentences % 7
 
 tagger = Tagger(1000, 7)
-tagger.compile(
-    optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-)
+tagger.compile(optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 tagger.fit(sentences, tags, batch_size=32, epochs=max(1, round(10 * SCALE)), verbose=2)

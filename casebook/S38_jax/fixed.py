@@ -29,7 +29,7 @@ class Regressor(keras.Model):
 
 keras.utils.set_random_seed(38)
 rng = np.random.default_rng(38)
-signals = rng.normal(size=(40_960, 64)).astype("float32")
+signals = rng.normal(size=(204_800, 64)).astype("float32")
 peaks = signals.max(axis=1, keepdims=True)
 
 model = Regressor()
