@@ -63,8 +63,8 @@ def main():
 
     keras.utils.set_random_seed(1)
     rng = np.random.default_rng(2)
-    images = rng.random((640, SIDE, SIDE), dtype="float32")
-    labels = rng.integers(0, 5, size=640)
+    images = rng.random((1920, SIDE, SIDE), dtype="float32")
+    labels = rng.integers(0, 5, size=1920)
     epochs = max(1, round(options.epochs * float(os.environ.get("CASEBOOK_SCALE", "1"))))
     data = Augmented(images, labels, options.batch_size)
     make_model().fit(data, epochs=epochs, shuffle=False, verbose=2)

@@ -29,4 +29,4 @@ def observations(rng):
 keras.utils.set_random_seed(3)
 model = make_model()
 model.compile(optimizer=keras.optimizers.Adam(1e-3), loss="mse")
-model.fit(observations(np.random.default_rng(3)), epochs=100 * ROUNDS, verbose=0)
+model.fit(observations(np.random.default_rng(3)), epochs=500 * ROUNDS, verbose=0)

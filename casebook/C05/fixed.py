@@ -31,7 +31,7 @@ def train_epoch(step, dataset):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--rate", type=float, default=1e-3)
     options = parser.parse_args()
 

@@ -32,7 +32,7 @@ def train_epoch(model, optimizer, dataset):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--rate", type=float, default=1e-3)
     options = parser.parse_args()
 

@@ -30,8 +30,8 @@ def make_model():
 
 keras.utils.set_random_seed(8)
 rng = np.random.default_rng(8)
-amounts = rng.lognormal(size=(32_000, 12)).astype("float32")
-shops = rng.integers(0, 100, size=(32_000, 1))
+amounts = rng.lognormal(size=(64_000, 12)).astype("float32")
+shops = rng.integers(0, 100, size=(64_000, 1))
 is_fraud = (amounts[:, 0] > 3).astype("float32")[:, None]
 
 model = make_model()

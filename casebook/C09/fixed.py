@@ -22,7 +22,7 @@ def make_model(columns):
 
 def train(epochs, log_folder):
     rng = np.random.default_rng(9)
-    x = rng.normal(size=(1600, 256)).astype("float32")
+    x = rng.normal(size=(640, 256)).astype("float32")
     y = x[:, :4].sum(axis=1, keepdims=True)
     board = keras.callbacks.TensorBoard(log_folder)
     make_model(256).fit(x, y, batch_size=64, epochs=epochs, callbacks=[board], verbose=0)
@@ -31,4 +31,4 @@ def train(epochs, log_folder):
 if __name__ == "__main__":
     keras.utils.set_random_seed(9)
     with tempfile.TemporaryDirectory() as log_folder:
-        train(max(1, round(20 * float(os.environ.get("CASEBOOK_SCALE", "1")))), log_folder)
+        train(max(1, round(40 * float(os.environ.get("CASEBOOK_SCALE", "1")))), log_folder)

@@ -23,7 +23,7 @@ class Tagger(keras.Model):
 
 keras.utils.set_random_seed(11)
 rng = np.random.default_rng(11)
-sentences = rng.integers(0, 1000, size=(960, 80))
+sentences = rng.integers(0, 1000, size=(1280, 80))
 tags = sentences % 7
 
 tagger = Tagger(1000, 7)

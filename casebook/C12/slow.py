@@ -5,7 +5,7 @@ import keras
 import numpy as np
 from keras import layers
 
-IMAGES = 480
+IMAGES = 800
 SCALE = float(os.environ.get("CASEBOOK_SCALE", "1"))
 
 

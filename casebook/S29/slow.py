@@ -29,7 +29,7 @@ class SmallNet(keras.Model):
 
 keras.utils.set_random_seed(29)
 rng = np.random.default_rng(29)
-images = rng.random((80 * BATCH, 28, 28, 1), dtype="float32")
+images = rng.random((120 * BATCH, 28, 28, 1), dtype="float32")
 labels = rng.integers(0, 10, size=len(images))
 
 model = SmallNet(10)

@@ -23,7 +23,7 @@ model.fit(
     houses[:4096],
     prices[:4096],
     batch_size=64,
-    epochs=max(1, round(20 * SCALE)),
+    epochs=max(1, round(10 * SCALE)),
     validation_data=(houses[4096:], prices[4096:]),
     validation_batch_size=1,
     verbose=0,
