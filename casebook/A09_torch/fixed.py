@@ -26,7 +26,7 @@ frequencies = np.linspace(1, 2, 32).astype(np.float32)
 # Custom Layer
 class SlowLayer(keras.layers.Layer):
     def call(self, inputs):
-        return keras.ops.sin(inputs * frequencies)
+        return keras.ops.sin(keras.ops.multiply(inputs, frequencies))
 
 
 # Create data

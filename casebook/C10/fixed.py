@@ -8,7 +8,7 @@ import numpy as np
 from windows_fixed import make_windows
 
 
-def load_series(hours=40_000):
+def load_series(hours=25_000):
     rng = np.random.default_rng(10)
     time = np.arange(hours)
     load = np.sin(time * 2 * np.pi / 24) + rng.normal(0, 0.1, size=hours)

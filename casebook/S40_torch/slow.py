@@ -10,7 +10,7 @@ SCALE = float(os.environ.get("CASEBOOK_SCALE", "1"))
 WORDS = 2000
 
 
-def read_reviews(rng, number=192):
+def read_reviews(rng, number=384):
     """Reviews as word numbers; most are short, and somebody wrote a novel."""
     lengths = rng.integers(10, 61, size=number)
     lengths[17] = 250
