@@ -70,6 +70,12 @@ class Case:
         return self.scripts / "fixed.py"
 
     @property
+    def modules(self) -> tuple[Path, ...]:
+        """The user's own modules beside the two scripts, which import them."""
+        scripts = {self.slow, self.fixed}
+        return tuple(path for path in sorted(self.scripts.glob("*.py")) if path not in scripts)
+
+    @property
     def environment(self) -> dict[str, str]:
         """What the scripts need in their environment: a shared script does not name its backend."""
         return {"KERAS_BACKEND": self.backend, **self.env}
@@ -137,10 +143,13 @@ def _check_consistency(path: Path, case: Case) -> None:
         raise CaseError(f"{case.slow}: not found; each case needs it")
     if not case.is_healthy and not case.fixed.is_file():
         raise CaseError(f"{case.fixed}: not found; only a healthy case has no cure")
-    source = case.slow.read_text(encoding="utf-8")
+    pointed_to = case.scripts / case.where.file
+    if not pointed_to.is_file():
+        raise CaseError(f"{path}: where.file {case.where.file!r} is not beside slow.py")
+    source = pointed_to.read_text(encoding="utf-8")
     absent = [text for text in case.where.contains if text not in source]
     if absent:
-        raise CaseError(f"{path}: where.contains {absent[0]!r} is not in {case.slow.name}")
+        raise CaseError(f"{path}: where.contains {absent[0]!r} is not in {pointed_to.name}")
 
 
 def _text(path: Path, data: Mapping[str, Any], name: str) -> str:

@@ -28,10 +28,11 @@ class Diagnosis:
 
 
 def diagnose(case: Case, *, keep: Path | None = None, timeout_s: float = TIMEOUT_S) -> Diagnosis:
-    """Run `fitdoctor run` on a copy of slow.py in a folder of its own."""
+    """Run `fitdoctor run` on a copy of slow.py and its modules in a folder of their own."""
     with tempfile.TemporaryDirectory(prefix=f"casebook-{case.id}-") as name:
         folder = Path(name)
-        shutil.copy(case.slow, folder / "slow.py")
+        for script in (case.slow, *case.modules):
+            shutil.copy(script, folder / script.name)
         command = [sys.executable, "-m", "fitdoctor", "run", "-o", "out.json", "slow.py"]
         finished = run_process(
             [*case.launcher, *command], folder=folder, env=case.environment, timeout_s=timeout_s

@@ -44,9 +44,9 @@ class GainCache:
 
 
 def scripts_hash(case: Case) -> str:
-    """One hash over slow.py and fixed.py, and over the backend where they leave it open."""
+    """One hash over the scripts and their modules, and the backend where they leave it open."""
     digest = hashlib.sha256()
-    for script in (case.slow, case.fixed):
+    for script in (case.slow, case.fixed, *case.modules):
         content = script.read_bytes()
         # The length first, so that text moved from one file to the other changes the hash.
         digest.update(str(len(content)).encode())

@@ -24,7 +24,7 @@ def measure_gain(case: Case, most_rounds: int) -> Gain:
     """
     with tempfile.TemporaryDirectory(prefix=f"casebook-{case.id}-") as name:
         folder = Path(name)
-        for script in (case.slow, case.fixed):
+        for script in (case.slow, case.fixed, *case.modules):
             shutil.copy(script, folder / script.name)
         return measure_rounds(_runner(case, folder), most_rounds)
 

@@ -7,7 +7,7 @@ tf.keras.utils.set_random_seed(2)
 timesteps, features = 30, 8
 
 rng = np.random.default_rng(2)
-X_train = rng.normal(size=(640, timesteps, features)).astype("float32")
+X_train = rng.normal(size=(1280, timesteps, features)).astype("float32")
 y_train = X_train[:, -1, :1].copy()
 
 # Optimized model

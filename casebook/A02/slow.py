@@ -7,17 +7,19 @@ tf.keras.utils.set_random_seed(2)
 timesteps, features = 30, 8
 
 rng = np.random.default_rng(2)
-X_train = rng.normal(size=(640, timesteps, features)).astype("float32")
+X_train = rng.normal(size=(1280, timesteps, features)).astype("float32")
 y_train = X_train[:, -1, :1].copy()
 
 # Inefficient model
-model_inefficient = tf.keras.Sequential([
-    tf.keras.layers.Input((timesteps, features)),
-    tf.keras.layers.LSTM(256, return_sequences=True),
-    tf.keras.layers.LSTM(128),
-    tf.keras.layers.Dense(1)
-])
+model_inefficient = tf.keras.Sequential(
+    [
+        tf.keras.layers.Input((timesteps, features)),
+        tf.keras.layers.LSTM(256, return_sequences=True),
+        tf.keras.layers.LSTM(128),
+        tf.keras.layers.Dense(1),
+    ]
+)
 
-model_inefficient.compile(optimizer='adam', loss='mse')
+model_inefficient.compile(optimizer="adam", loss="mse")
 epochs = max(1, round(10 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
 model_inefficient.fit(X_train, y_train, epochs=epochs, verbose=2)

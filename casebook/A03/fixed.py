@@ -9,12 +9,14 @@ images = rng.random((6400, 8, 8), dtype="float32")
 labels = rng.integers(0, 10, size=6400)
 dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(32)
 
-model = tf.keras.Sequential([
-    tf.keras.layers.Input((8, 8)),
-    tf.keras.layers.Flatten(),
-    tf.keras.layers.Dense(64, activation="relu"),
-    tf.keras.layers.Dense(10, activation="softmax"),
-])
+model = tf.keras.Sequential(
+    [
+        tf.keras.layers.Input((8, 8)),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(64, activation="relu"),
+        tf.keras.layers.Dense(10, activation="softmax"),
+    ]
+)
 loss_function = tf.keras.losses.SparseCategoricalCrossentropy()
 optimizer = tf.keras.optimizers.Adam()
 epochs = max(1, round(10 * float(os.environ.get("CASEBOOK_SCALE", "1"))))

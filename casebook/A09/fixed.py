@@ -33,13 +33,15 @@ dataset = tf.data.Dataset.from_tensor_slices((images, labels))
 dataset = dataset.batch(batch_size)
 
 # Model with custom layer
-model = tf.keras.models.Sequential([
-    tf.keras.layers.Input(image_size),
-    tf.keras.layers.Conv2D(32, (3, 3), activation='relu'),
-    SlowLayer(),
-    tf.keras.layers.Flatten(),
-    tf.keras.layers.Dense(10, activation='softmax')
-])
+model = tf.keras.models.Sequential(
+    [
+        tf.keras.layers.Input(image_size),
+        tf.keras.layers.Conv2D(32, (3, 3), activation="relu"),
+        SlowLayer(),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(10, activation="softmax"),
+    ]
+)
 model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
 
 epochs = max(1, round(10 * float(os.environ.get("CASEBOOK_SCALE", "1"))))

@@ -15,7 +15,7 @@ from keras.models import Sequential
 from keras.regularizers import l2
 
 keras.utils.set_random_seed(12)
-steps = max(1, round(80 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
+steps = max(1, round(20 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
 rng = np.random.default_rng(12)
 X_train = rng.random((32 * steps, 28, 28, 1), dtype="float32")
 y_train = rng.integers(0, 10, size=len(X_train))

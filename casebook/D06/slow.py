@@ -8,7 +8,7 @@ from keras import layers, ops
 
 RETRAININGS = max(1, round(10 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
 LENGTHS = list(range(5, 65, 5))
-BATCHES_PER_LENGTH = 300
+BATCHES_PER_LENGTH = 200
 BATCH = 16
 
 
@@ -16,9 +16,8 @@ def make_model():
     clicks = keras.Input((None, 6))
     seen = ops.cast(ops.any(ops.not_equal(clicks, 0), axis=-1, keepdims=True), "float32")
     hidden = layers.Dense(16, activation="relu")(clicks) * seen
-    hidden = layers.Dense(16, activation="relu")(ops.sum(hidden, axis=1))
-    model = keras.Model(clicks, layers.Dense(1)(hidden))
-    model.compile(optimizer="adam", loss="mse")
+    model = keras.Model(clicks, layers.Dense(1)(ops.sum(hidden, axis=1) / 60))
+    model.compile(optimizer=keras.optimizers.SGD(1e-3), loss="mse")
     return model
 
 

@@ -29,12 +29,10 @@ class SmallNet(keras.Model):
 
 keras.utils.set_random_seed(29)
 rng = np.random.default_rng(29)
-images = rng.random((80 * BATCH, 28, 28, 1), dtype="float32")
+images = rng.random((120 * BATCH, 28, 28, 1), dtype="float32")
 labels = rng.integers(0, 10, size=len(images))
 
 model = SmallNet(10)
-model.compile(
-    optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-)
+model.compile(optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 epochs = max(1, round(10 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
 model.fit(images, labels, batch_size=BATCH, epochs=epochs, verbose=2)

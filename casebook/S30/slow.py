@@ -39,8 +39,6 @@ def make_model():
 
 keras.utils.set_random_seed(30)
 model = make_model()
-model.compile(
-    optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-)
+model.compile(optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 batches = read_batches(np.random.default_rng(30))
 model.fit(batches, steps_per_epoch=STEPS, epochs=1, verbose=2)

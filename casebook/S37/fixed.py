@@ -18,7 +18,5 @@ x = layers.Conv2D(64, 3, padding="same", activation="relu")(x)
 x = layers.Conv2D(64, 3, padding="same", activation="relu")(x)
 x = layers.GlobalAveragePooling2D()(x)
 model = keras.Model(inputs, layers.Dense(10)(x))
-model.compile(
-    optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-)
+model.compile(optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 model.fit(images, labels, batch_size=BATCH, epochs=1, verbose=2)

@@ -15,7 +15,7 @@ keras.utils.set_random_seed(39)
 def make_model():
     scan = keras.Input((32, 32, 3))
     hidden = scan
-    for filters in (16, 32):
+    for filters in (32, 64):
         hidden = layers.Conv2D(filters, 3, padding="same", activation="relu")(hidden)
         hidden = layers.MaxPooling2D()(hidden)
     hidden = layers.GlobalAveragePooling2D()(hidden)
@@ -25,8 +25,8 @@ def make_model():
 
 
 rng = np.random.default_rng(39)
-scans = rng.random((1280, 32, 32, 3), dtype="float32")
-findings = rng.integers(0, 5, size=1280)
+scans = rng.random((800, 32, 32, 3), dtype="float32")
+findings = rng.integers(0, 5, size=800)
 
 model = make_model()
 model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])

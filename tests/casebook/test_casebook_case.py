@@ -7,6 +7,7 @@ import pytest
 import casebook
 from casebook.__main__ import BAD_USE, main, select
 from casebook.case import CaseError, load_all, load_case
+from casebook.gain_cache import scripts_hash
 
 ROOT = Path(casebook.__file__).parent
 
@@ -50,6 +51,7 @@ def test_all_fields_arrive(make_case):
         ({"exactness": '"almost"'}, "exactness must be one of"),
         ({"where": '"slow.py"'}, "where must be"),
         ({"where": '{ file = "slow.py", contains = "gone" }'}, "'gone' is not in slow.py"),
+        ({"where": '{ file = "data.py" }'}, "where.file 'data.py' is not beside slow.py"),
         ({"env": "{ THREADS = 32 }"}, "env must be a table of strings"),
         ({"id": '"C02"'}, "id is 'C02' but the folder is 'C01'"),
         ({"forbidden": "[]"}, "unknown field forbidden"),
@@ -93,6 +95,16 @@ def test_the_backend_is_set_for_scripts_that_leave_it_open(borrow):
 def test_the_environment_of_a_case_comes_on_top(make_case):
     case = make_case(env='{ THREADS = "2" }')
     assert case.environment == {"KERAS_BACKEND": "tensorflow", "THREADS": "2"}
+
+
+def test_modules_beside_the_scripts_belong_to_the_case(write_case):
+    folder = write_case(where='{ file = "data.py", contains = "def load" }')
+    (folder / "data.py").write_text("def load():\n    return []\n")
+    case = load_case(folder)
+    assert case.modules == (folder / "data.py",)
+    before = scripts_hash(case)
+    (folder / "data.py").write_text("def load():\n    return [1]\n")
+    assert scripts_hash(case) != before
 
 
 def test_unknown_id_lists_the_valid_ones(make_case):

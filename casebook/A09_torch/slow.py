@@ -1,0 +1,70 @@
+import os
+
+os.environ["KERAS_BACKEND"] = "torch"
+
+import keras
+import numpy as np
+import torch
+
+keras.utils.set_random_seed(9)
+
+# Generate synthetic data
+num_samples = 640
+image_size = (64, 64, 3)
+batch_size = 32
+
+
+def load_data():
+    rng = np.random.default_rng(9)
+    images = rng.random((num_samples, *image_size), dtype=np.float32)
+    labels = rng.integers(0, 10, num_samples)
+    return images, labels
+
+
+frequencies = np.linspace(1, 2, 32)
+
+
+def sine(x):
+    return np.sin(x * frequencies).astype(np.float32)
+
+
+def slope(x):
+    return (np.cos(x * frequencies) * frequencies).astype(np.float32)
+
+
+class NumpySin(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        context.save_for_backward(x)
+        return torch.from_numpy(sine(x.detach().cpu().numpy())).to(x.device)
+
+    @staticmethod
+    def backward(context, upstream):
+        (x,) = context.saved_tensors
+        return upstream * torch.from_numpy(slope(x.detach().cpu().numpy())).to(x.device)
+
+
+# Custom Layer using numpy
+class SlowLayer(keras.layers.Layer):
+    def call(self, inputs):
+        # Simulate CPU computation
+        return NumpySin.apply(inputs)
+
+
+# Create data
+images, labels = load_data()
+
+# Model with custom layer
+model = keras.models.Sequential(
+    [
+        keras.layers.Input(image_size),
+        keras.layers.Conv2D(32, (3, 3), activation="relu"),
+        SlowLayer(),
+        keras.layers.Flatten(),
+        keras.layers.Dense(10, activation="softmax"),
+    ]
+)
+model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+
+epochs = max(1, round(10 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
+model.fit(images, labels, batch_size=batch_size, epochs=epochs, shuffle=False, verbose=2)
