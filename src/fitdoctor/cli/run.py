@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fitdoctor.cli.output import (
-    COLORS,
-    Color,
-    check_format,
-    check_writable,
-    say,
-    show,
-    write_file,
-)
+from fitdoctor.cli import options as shared
+from fitdoctor.cli.judging import Choice
+from fitdoctor.cli.output import Color, check_format, check_writable, say, show, write_file
 
 if TYPE_CHECKING:
-    from fitdoctor.findings.diagnosed import Diagnosis
     from fitdoctor.recorder.launch import Outcome
 
 NO_TRAINING = 2
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is run, and where its recording goes."""
+
+    script: str
+    args: list[str]
+    module: bool
+    folder: Path | None
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,15 @@ class Output:
     """One file that the result goes to."""
 
     path: Path
-    as_json: bool
+    suffix: str
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """What is made of the recording: which rules, which files."""
+
+    outputs: list[Output]
+    choice: Choice
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Talk:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write the result to a .json or .txt file.",
+    help="Also write the result to a .html, .json, .txt, .csv or .pftrace file.",
 )
 @click.option(
     "--json",
@@ -76,6 +87,7 @@ class Talk:
     default=60,
     show_default=True,
     metavar="SECONDS",
+    envvar="FITDOCTOR_BUDGET",
     callback=lambda context, option, seconds: _number(seconds),
     help="Training time to examine.",
 )
@@ -88,7 +100,10 @@ class Talk:
 @click.option("--no-probes", is_flag=True, help="Only record; no experiments with the model.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
-@click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True)
+@shared.rule_options
+@shared.no_source
+@shared.output_dir
+@shared.color
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -102,6 +117,10 @@ def command(
     budget: float,
     go_on: bool,
     no_probes: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    no_source: bool,
+    output_dir: Path | None,
     **talk: Any,
 ) -> None:
     """Run SCRIPT with its own ARGS and say why its training is slow.
@@ -112,9 +131,15 @@ def command(
     from fitdoctor.cli.target import check_module, check_script
 
     (check_module if module else check_script)(script)
-    outputs = _checked_outputs(output, json_output, force=force)
+    choice = Choice(select, ignore, no_source)
+    if select or ignore:
+        from fitdoctor.cli.judging import chosen_rules
+
+        chosen_rules(choice)
+    reporting = Reporting(_checked_outputs(output, json_output, force=force), choice)
     options = {"budget_s": budget, "continue": go_on, "probes": not no_probes}
-    _run(script, list(args), module, options=options, outputs=outputs, talk=Talk(**talk))
+    target = Target(script, list(args), module, output_dir)
+    _run(target, options=options, reporting=reporting, talk=Talk(**talk))
 
 
 def _number(seconds: float) -> float:
@@ -128,33 +153,26 @@ def _checked_outputs(output: Path | None, json_output: Path | None, *, force: bo
     outputs = []
     if output is not None:
         check_format(output)
-        outputs.append(Output(output, output.suffix.lower() == ".json"))
+        outputs.append(Output(output, output.suffix.lower()))
     if json_output is not None:
-        outputs.append(Output(json_output, True))
+        outputs.append(Output(json_output, ".json"))
     for each in outputs:
         check_writable(each.path, force=force)
     return outputs
 
 
-def _run(
-    script: str,
-    args: list[str],
-    module: bool,
-    *,
-    options: dict[str, Any],
-    outputs: list[Output],
-    talk: Talk,
-) -> None:
+def _run(target: Target, *, options: dict[str, Any], reporting: Reporting, talk: Talk) -> None:
     from fitdoctor.recorder import files
     from fitdoctor.recorder.launch import command_line, end_like
     from fitdoctor.recorder.sampler import machine_record
 
-    recording = files.create_recording(script)
+    script, args, module = target.script, target.args, target.module
+    recording = files.create_recording(script, folder=target.folder)
     header = files.header_record(script=script, argv=args, module=module, options=options)
     files.begin(recording, header, machine_record())
     talk.say(f"recording {script} → {_short(recording)}")
     outcome = _record(command_line(script, args, module=module), recording, options, talk)
-    failure = _report_safely(recording, outputs, talk)
+    failure = _report_safely(recording, reporting, talk)
     if failure and (outcome.code == 0 or outcome.overstayed):
         sys.exit(failure)
     end_like(outcome)
@@ -203,23 +221,23 @@ def _finish_recording(recording: Path, outcome: Outcome) -> None:
         say(f"the recording could not be finished: {error.strerror}")
 
 
-def _report_safely(recording: Path, outputs: list[Output], talk: Talk) -> int:
+def _report_safely(recording: Path, reporting: Reporting, talk: Talk) -> int:
     """Report, and return an exit code of ours: the script's own failure must not be lost."""
     from fitdoctor.cli import show_error
 
     try:
-        return _report(recording, outputs, talk)
+        return _report(recording, reporting, talk)
     except Exception as error:  # noqa: BLE001 - shown, and the script's end still counts
         return show_error(error)
 
 
-def _report(recording: Path, outputs: list[Output], talk: Talk) -> int:
-    from fitdoctor.diagnosis import diagnose
-    from fitdoctor.recording.reader import read_recording
+def _report(recording: Path, reporting: Reporting, talk: Talk) -> int:
+    from fitdoctor.cli.judging import judge
 
-    diagnosis: Diagnosis = diagnose(read_recording(recording))
-    for output in outputs:
-        write_file(output.path, diagnosis, as_json=output.as_json)
+    judged = judge(recording, reporting.choice)
+    diagnosis = judged.diagnosis
+    for output in reporting.outputs:
+        write_file(output.path, diagnosis, judged.recording, suffix=output.suffix)
     if not diagnosis.workloads:
         from fitdoctor.cli import show_error
         from fitdoctor.cli.report import no_training
@@ -228,7 +246,7 @@ def _report(recording: Path, outputs: list[Output], talk: Talk) -> int:
         return NO_TRAINING
     if not talk.quiet:
         show(diagnosis, sys.stderr, color=talk.color, verbose=talk.verbose)
-    for output in outputs:
+    for output in reporting.outputs:
         talk.say(f"wrote {output.path}")
     return 0
 

@@ -76,6 +76,7 @@ class DiagnosedWorkload:
     total_ns: int  # wall time the workload took in the recording
     not_measured: tuple[str, ...] = ()  # "loader alone: a one-shot generator ..."
     input: str | None = None  # the data in one line
+    cost: Interval | None = None  # ns of one step with everything around it, with its range
 
     @property
     def cost_ns(self) -> float | None:
