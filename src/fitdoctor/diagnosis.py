@@ -189,7 +189,11 @@ def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 def _breakdown(view: View) -> tuple[Part, ...]:
     total = view.costs.total.value or 1.0
     parts = _as_the_device_sees_it(view)
-    rows = [Part(name, value, value / total) for name, value in parts.items() if value > 0]
+    rows = [
+        Part(name, value, value / total)
+        for name, value in parts.items()
+        if value > 0 or name == "input_wait"
+    ]
     rows.sort(key=lambda part: (part.part == "unknown", -part.ns_per_step))
     return tuple(rows)
 
