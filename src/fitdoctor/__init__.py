@@ -1,6 +1,26 @@
 """fitdoctor: why Keras training is slow, what would help, and by how much.
 
-This module is imported inside the user's process, so it stays free of imports.
+This module is imported inside the user's process, so it stays free of imports; what needs
+any is imported when it is asked for.
 """
 
 __version__ = "0.1.0"
+
+# `Watch` is not listed: `from fitdoctor import *` must not import Keras.
+__all__ = ["__version__", "load_ipython_extension"]
+
+
+def __getattr__(name: str) -> object:
+    """`fitdoctor.Watch`, a Keras callback for those who cannot change how training is started."""
+    if name == "Watch":
+        from fitdoctor.watch import watch_class
+
+        return watch_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: object) -> None:
+    """What `%load_ext fitdoctor` calls; it brings the `%%fitdoctor` cell magic."""
+    from fitdoctor.notebook import register
+
+    register(shell)

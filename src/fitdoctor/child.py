@@ -6,6 +6,7 @@ import atexit
 import functools
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,9 @@ from fitdoctor.recorder.inputs import data_loader, hdf5, tf_data
 from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 from fitdoctor.recorder.writer import Writer
+
+# How each recorder of this process is ended: one, but in a notebook one per examined cell.
+_running: dict[int, Callable[[], None]] = {}
 
 
 def start(recording: str, options: dict[str, Any]) -> Recorder:
@@ -46,8 +50,18 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     hooks.install()
     # A forked worker is a copy of this process: it must not record, and must not probe.
     os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())
-    atexit.register(_finish, recorder, hooks, os.getpid())
+    finish = functools.partial(_finish, recorder, hooks, os.getpid())
+    _running[id(recorder)] = finish
+    atexit.register(finish)
     return recorder
+
+
+def stop(recorder: Recorder) -> None:
+    """Stop to watch before the process ends; everything that was patched is given back."""
+    finish = _running.pop(id(recorder), None)
+    if finish is not None:
+        atexit.unregister(finish)
+        finish()
 
 
 def _watch_keras(recorder: Recorder, hooks: ImportHooks) -> None:
