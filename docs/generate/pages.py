@@ -71,7 +71,8 @@ def _commands() -> str:
 def _overhead() -> str:
     data = _read("overhead.json")
     rows = [
-        f"| {r['backend']} | {r['step_ms']:.1f} ms | {r['ratio']:.2f} ({r['low']:.2f}–{r['high']:.2f}) |"
+        f"| {r['backend']} | {r['step_ms']:.1f} ms "
+        f"| {r['ratio']:.2f} ({r['low']:.2f}–{r['high']:.2f}) |"
         for r in data["rows"]
     ]
     where = f"Measured on {data['date']} with {data['machine']['cpus']} cores."

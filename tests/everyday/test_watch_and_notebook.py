@@ -19,7 +19,7 @@ x = np.zeros((640, 8), "float32")
 y = np.zeros((640, 1), "float32")
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
 model.compile(loss="mse")
-step = type(model).fit
+pass
 model.fit(x, y, epochs=3, batch_size=16, verbose=0, callbacks=[fitdoctor.Watch()])
 watch = fitdoctor.Watch()
 seen = kc.CallbackList([watch], model=model)
