@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # Stamps keep the set-up from running again while its inputs are unchanged.
 READY := $(VENV)/.ready
 
-.PHONY: demo test check casebook bench format clean
+.PHONY: demo test check casebook bench docs format clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "fitdoctor needs Python 3.11 or newer, this is " + sys.version.split()[0])'
@@ -33,6 +33,10 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.input
 	$(BIN)/python -m benchmarks.articles
+
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m mkdocs build --strict
 
 format: $(READY)
 	$(BIN)/ruff format src tests casebook benchmarks examples

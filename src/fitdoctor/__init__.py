@@ -1,24 +1,38 @@
 """fitdoctor: why Keras training is slow, what would help, and by how much.
 
-This module is imported inside the user's process, so it stays free of imports; the library
-functions are loaded when they are asked for.
+This module is imported inside the user's process, so it stays free of imports; what needs
+any is imported when it is asked for.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # as in typing, which is not imported here
 if TYPE_CHECKING:
     from fitdoctor.api import diagnose, speedup
 
-__all__ = ["__version__", "diagnose", "speedup"]
+# `Watch` is not listed: `from fitdoctor import *` must not import Keras.
+__all__ = ["__version__", "diagnose", "load_ipython_extension", "speedup"]
 
 __version__ = "0.1.0"
 
+# Where the library's functions live; loaded when they are asked for.
+_LIBRARY = {"diagnose": "fitdoctor.api", "speedup": "fitdoctor.api"}
+
 
 def __getattr__(name: str) -> object:
-    if name in ("diagnose", "speedup"):
-        # Kept out of import statements here: the injected recorder imports this package first.
-        import importlib
+    # Not import statements: what the recorder imports must not lead to what reports need.
+    import importlib
 
-        return getattr(importlib.import_module("fitdoctor.api"), name)
-    raise AttributeError(f"module 'fitdoctor' has no attribute {name!r}")
+    if name == "Watch":
+        # A Keras callback for those who cannot change how training is started.
+        return importlib.import_module("fitdoctor.watch").watch_class()
+    if name in _LIBRARY:
+        return getattr(importlib.import_module(_LIBRARY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: object) -> None:
+    """What `%load_ext fitdoctor` calls; it brings the `%%fitdoctor` cell magic."""
+    import importlib
+
+    importlib.import_module("fitdoctor.notebook").register(shell)

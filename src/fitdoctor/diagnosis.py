@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from fitdoctor.analysis.anomalies import first_epoch, stalls
@@ -21,6 +22,7 @@ from fitdoctor.findings.diagnosed import (
 )
 from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.findings.ranking import family_of, ranked
+from fitdoctor.findings.rule import Rule
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import joint_gain
 from fitdoctor.prediction.loader_cure import input_is_slow
@@ -59,10 +61,11 @@ CONTENTION_SHARE = 0.3
 RUNS_AHEAD = 1.5
 
 
-def diagnose(recording: Recording) -> Diagnosis:
-    """Judge every workload of a recording."""
+def diagnose(recording: Recording, *, rules: Sequence[Rule] | None = None) -> Diagnosis:
+    """Judge every workload of a recording, with all rules unless some are given."""
+    used = all_rules() if rules is None else rules
     workloads = [
-        _diagnosed(recording, workload)
+        _diagnosed(recording, workload, used)
         for workload in recording.workloads
         if not is_part_of_another(recording, workload)
     ]
@@ -99,12 +102,14 @@ def is_part_of_another(recording: Recording, workload: RecordedWorkload) -> bool
     return True
 
 
-def _diagnosed(recording: Recording, workload: RecordedWorkload) -> DiagnosedWorkload:
+def _diagnosed(
+    recording: Recording, workload: RecordedWorkload, rules: Sequence[Rule]
+) -> DiagnosedWorkload:
     view = view_of(recording, workload)
     where = Where(workload.file, workload.line or 0) if workload.file else None
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
         return _not_judged(workload, where, view)
-    findings = ranked([found for rule in all_rules() if (found := rule.detect(view)) is not None])
+    findings = ranked([found for rule in rules if (found := rule.detect(view)) is not None])
     findings = _one_cause_each(findings)
     verdict, sentence = _verdict(view, findings)
     costs = view.costs
@@ -128,6 +133,7 @@ def _diagnosed(recording: Recording, workload: RecordedWorkload) -> DiagnosedWor
         input=input_line(view),
         first_epoch=first_epoch(workload),
         stalls=stalls(workload),
+        cost=costs.total,
     )
 
 
@@ -218,7 +224,11 @@ def _joint(view: View, findings: tuple[Finding, ...]) -> Interval | None:
 def _breakdown(view: View) -> tuple[Part, ...]:
     total = view.costs.total.value or 1.0
     parts = _as_the_device_sees_it(view)
-    rows = [Part(name, value, value / total) for name, value in parts.items() if value > 0]
+    rows = [
+        Part(name, value, value / total)
+        for name, value in parts.items()
+        if value > 0 or name == "input_wait"
+    ]
     rows.sort(key=lambda part: (part.part == "unknown", -part.ns_per_step))
     return tuple(rows)
 

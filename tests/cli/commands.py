@@ -10,7 +10,8 @@ from pathlib import Path
 FAKE_CHAIN = str(Path(__file__).with_name("fake_chain.py"))
 REAL = ([str(Path(sys.executable).with_name("fitdoctor"))], [sys.executable, "-m", "fitdoctor"])
 TIMEOUT_S = 60
-PASSED_ON = ("PATH", "HOME", "TMPDIR")
+# PYTHONPATH: a checkout may be tested with an environment that another one is installed in.
+PASSED_ON = ("PATH", "HOME", "TMPDIR", "PYTHONPATH")
 
 TRAINS = """
 import glob

@@ -36,7 +36,7 @@ BAD_USE = [
     (["run", "--budget", "nan", "train.py"], "'--budget'"),
     (["run", "--budget", "soon", "train.py"], "invalid value for '--budget'"),
     (["run", "--color", "blue", "train.py"], "invalid value for '--color'"),
-    (["run", "-o", "out.html", "train.py"], "decides its format"),
+    (["run", "-o", "out.pdf", "train.py"], "decides its format"),
     (["run", "-o", "out.json", "train.py"], "out.json exists already"),
     (["run", "--json", "out.json", "train.py"], "out.json exists already"),
     (["run", "-o", "nowhere/out.json", "train.py"], "cannot write nowhere/out.json"),

@@ -154,7 +154,9 @@ def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]
     if workload.detail.get("marker") in ("tf.function", "optimizer"):
         period = sum(row.period or 0 for row in rows) / steps
         parts["between_calls"] = max(0.0, period - sum(parts.values()))
-    return {name: value for name, value in parts.items() if value > 0 or name == "step"}
+    # A wait of nothing was measured too; one that was not is not there.
+    always = ("step", "input_wait")
+    return {name: value for name, value in parts.items() if value > 0 or name in always}
 
 
 def _split_compile(

@@ -26,12 +26,26 @@ def warm_up_length(durations: Sequence[float]) -> int:
     logs = _clipped([math.log(max(1e-9, d)) for d in durations])
     means = [statistics.fmean(logs[i : i + BATCH]) for i in range(0, len(logs) - BATCH + 1, BATCH)]
     best, best_error = 0, math.inf
-    for cut in range(int(len(means) * _LIMIT_SHARE) + 1):
-        kept = means[cut:]
-        error = statistics.pvariance(kept) / len(kept)
-        if error < best_error * (1 - 1e-9):
+    for cut, error in enumerate(_squared_errors(means)):
+        if cut <= int(len(means) * _LIMIT_SHARE) and error < best_error * (1 - 1e-9):
             best, best_error = cut, error
     return best * BATCH
+
+
+def _squared_errors(means: list[float]) -> list[float]:
+    """Squared standard error of the mean of what remains after each cut, in one pass.
+
+    Sums run from the end; values are taken around their median, which keeps the difference
+    of two sums exact enough.
+    """
+    centre = statistics.median(means)
+    errors, count, total, squares = [], 0, 0.0, 0.0
+    for mean in reversed(means):
+        value = mean - centre
+        count, total, squares = count + 1, total + value, squares + value * value
+        variance = max(0.0, squares / count - (total / count) ** 2)
+        errors.append(variance / count)
+    return errors[::-1]
 
 
 def _short_warm_up(durations: Sequence[float]) -> int:

@@ -16,7 +16,7 @@ from fitdoctor.errors import FitdoctorError, UsageError
 from fitdoctor.report.text import clean
 
 # In the order of `fitdoctor --help`; each is a module of this package with a `command`.
-COMMANDS = ("run", "fix", "prove", "boost", "devices", "report", "rule")
+COMMANDS = ("run", "fix", "prove", "boost", "devices", "report", "compare", "lint", "rule")
 INTERRUPTED = 130
 WRONG_USE = 2
 
@@ -38,13 +38,17 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="fitdoctor")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Finds out why Keras training is slow and what each cure would gain.
 
     Put `fitdoctor run` before the script and its own arguments, without changing it:
 
         fitdoctor run train.py --epochs 1
     """
+    from fitdoctor.cli.config import default_map
+
+    context.default_map = default_map()
 
 
 def main() -> NoReturn:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fitdoctor.cli.output import check_writable, say, write
+from fitdoctor.cli.output import check_writable, say, write, write_text
 
 
 @click.command(
@@ -62,6 +62,6 @@ def command(
     )
     if output is not None:
         text = json.dumps(judgement.to_json(), indent=2, default=str) + "\n"
-        output.write_text(text, encoding="utf-8")
+        write_text(output, text)
     write(sys.stdout, devices_text(judgement))
     return 0 if judgement.runs else 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from fitdoctor.errors import OutputError, UsageError
 from fitdoctor.report.text import for_encoding, without_controls
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Color = Literal["auto", "always", "never"]
 COLORS = ("auto", "always", "never")
-FORMATS = (".json", ".txt")
+FORMATS = (".html", ".json", ".txt", ".csv", ".pftrace")
 TEXT_FILE_WIDTH = 100
 
 
@@ -75,17 +75,21 @@ def show(diagnosis: Diagnosis, stream: TextIO, *, color: Color, verbose: bool) -
 
 
 def check_format(path: Path) -> None:
-    """Refuse an extension that names no format.
+    """Refuse an extension that names no format, and a format whose package is missing.
 
     Raises:
-        UsageError: The extension is not known.
+        UsageError: The extension is not known, or an extra is not installed.
     """
     if path.suffix.lower() not in FORMATS:
         raise UsageError(
             f"the extension of the output file decides its format; received {path.name!r}",
-            expected=" or ".join(FORMATS),
-            advice=f"-o {path.with_suffix('.json').name}",
+            expected=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
+            advice=f"-o {path.with_suffix('.html').name}",
         )
+    if path.suffix.lower() == ".pftrace":
+        from fitdoctor.report.export.perfetto_trace import check_perfetto
+
+        check_perfetto()
 
 
 def check_writable(path: Path, *, force: bool) -> None:
@@ -110,24 +114,35 @@ def check_writable(path: Path, *, force: bool) -> None:
         raise _not_written(path, error) from error
 
 
-def write_file(path: Path, diagnosis: Diagnosis, *, as_json: bool) -> None:
+def write_file(
+    path: Path,
+    diagnosis: Diagnosis,
+    recording: Any,
+    *,
+    suffix: str | None = None,
+    proof: Any = None,
+) -> None:
     """Write the report to a file, all of it or nothing.
+
+    Args:
+        path: Where to.
+        diagnosis: What was found.
+        recording: What it was found in, for the formats that show every step.
+        suffix: The format, where the name of the file does not say it.
+        proof: The result of `fitdoctor prove`, for the page.
 
     Raises:
         OutputError: The file cannot be written.
     """
-    if as_json:
-        from fitdoctor.report.machine import to_text
-
-        text = to_text(diagnosis)
-    else:
-        from fitdoctor.report.terminal import render
-
-        text = render(diagnosis, width=TEXT_FILE_WIDTH, verbose=True)
-    write_text(path, text)
+    write_bytes(path, _content(suffix or path.suffix.lower(), diagnosis, recording, proof))
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file, all of it or nothing."""
+    write_bytes(path, text.encode("utf-8", "replace"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a file, all of it or nothing.
 
     Raises:
@@ -137,11 +152,36 @@ def write_text(path: Path, text: str) -> None:
     target = path.resolve()
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_bytes(content)
         os.replace(partial, target)
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise _not_written(path, error) from error
+
+
+def _content(suffix: str, diagnosis: Diagnosis, recording: Any, proof: Any) -> bytes:
+    if suffix == ".pftrace":
+        from fitdoctor.report.export.perfetto_trace import perfetto_trace
+
+        return perfetto_trace(recording)
+    if suffix == ".html":
+        from fitdoctor.report.html.page import render as render_page
+
+        text = render_page(diagnosis, recording, proof=proof)
+    elif suffix == ".json":
+        from fitdoctor.report.machine import to_text
+
+        text = to_text(diagnosis)
+    elif suffix == ".csv":
+        from fitdoctor.report.export.steps_csv import steps_csv
+
+        text = steps_csv(recording)
+    else:
+        from fitdoctor.report.terminal import render
+
+        text = render(diagnosis, width=TEXT_FILE_WIDTH, verbose=True)
+    # A file name that is not UTF-8 reaches us as a lone surrogate.
+    return text.encode("utf-8", "replace")
 
 
 def _not_written(path: Path, error: OSError) -> OutputError:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fitdoctor.cli import options as shared
+from fitdoctor.cli.judging import Choice, Judged, judge, recording_path
 from fitdoctor.cli.output import (
-    COLORS,
     Color,
     check_format,
     check_writable,
@@ -31,37 +32,67 @@ if TYPE_CHECKING:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write to a .json or .txt file instead.",
+    help="Write to a .html, .json, .txt, .csv or .pftrace file instead.",
+)
+@click.option(
+    "--open", "open_page", is_flag=True, help="Write the page and open it in the web browser."
+)
+@click.option(
+    "--proof",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Show the result of `fitdoctor prove` on the page.",
+)
+@click.option(
+    "--tensorboard",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the steps as TensorBoard scalars into a folder.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
 @click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
-@click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True)
+@shared.rule_options
+@shared.no_source
+@shared.output_dir
+@shared.color
 def command(
     *,
     recording: Path | None,
     output: Path | None,
+    open_page: bool,
+    proof: Path | None,
+    tensorboard: Path | None,
     as_json: bool,
     force: bool,
     verbose: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    no_source: bool,
+    output_dir: Path | None,
     color: Color,
 ) -> None:
     """Show the newest recording of this folder, or REC, again."""
     if output is not None:
         check_format(output)
         check_writable(output, force=force)
-    diagnosis = _diagnosis(recording)
-    if output is not None:
-        write_file(output, diagnosis, as_json=output.suffix.lower() == ".json")
-        say(f"wrote {output}")
+    if open_page and output is not None and output.suffix.lower() != ".html":
+        raise click.UsageError("--open shows a page; give -o a name that ends in .html")
+    path = recording_path(recording, output_dir)
+    judged = judge(path, Choice(select, ignore, no_source))
+    if open_page and output is None:
+        output = path.with_suffix(".html")
+    _write(judged, output, proof, tensorboard)
     if as_json:
         from fitdoctor.report.machine import to_text
 
-        write(sys.stdout, to_text(diagnosis))
-    if not diagnosis.workloads:
-        raise no_training(diagnosis)
-    if not as_json and output is None:
-        show(diagnosis, sys.stdout, color=color, verbose=verbose)
+        write(sys.stdout, to_text(judged.diagnosis))
+    if not judged.diagnosis.workloads:
+        raise no_training(judged.diagnosis)
+    if open_page and output is not None:
+        _open(output)
+    if not as_json and output is None and tensorboard is None:
+        show(judged.diagnosis, sys.stdout, color=color, verbose=verbose)
 
 
 def existing(recording: Path | None) -> Path:
@@ -82,13 +113,32 @@ def existing(recording: Path | None) -> Path:
     return path
 
 
-def _diagnosis(recording: Path | None) -> Diagnosis:
-    path = existing(recording)
-    from fitdoctor.diagnosis import diagnose
-    from fitdoctor.recording.reader import read_recording
+def _write(
+    judged: Judged, output: Path | None, proof: Path | None, tensorboard: Path | None
+) -> None:
+    if proof is not None:
+        from fitdoctor.report.proof_file import read_proof
 
-    diagnosis: Diagnosis = diagnose(read_recording(path))
-    return diagnosis
+        if output is None or output.suffix.lower() != ".html":
+            raise click.UsageError("--proof is shown on the page: add -o report.html or --open")
+        found = read_proof(proof)
+    else:
+        found = None
+    if output is not None:
+        write_file(output, judged.diagnosis, judged.recording, proof=found)
+        say(f"wrote {output}")
+    if tensorboard is not None:
+        from fitdoctor.report.export.tensorboard_scalars import write_scalars
+
+        count = write_scalars(judged.recording, tensorboard)
+        say(f"wrote {count} run{'' if count == 1 else 's'} to {tensorboard}")
+
+
+def _open(page: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        say(f"no web browser was found; open {page} in one")
 
 
 def no_training(diagnosis: Diagnosis) -> RecordingError:

@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fitdoctor.cli.output import (
-    COLORS,
-    Color,
-    check_format,
-    check_writable,
-    say,
-    show,
-    write_file,
-)
+from fitdoctor.cli import options as shared
+from fitdoctor.cli.judging import Choice
+from fitdoctor.cli.output import Color, check_format, check_writable, say, show, write_file
 
 if TYPE_CHECKING:
-    from fitdoctor.findings.diagnosed import Diagnosis
     from fitdoctor.recorder.launch import Outcome
 
 NO_TRAINING = 2
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is run, and where its recording goes."""
+
+    script: str
+    args: list[str]
+    module: bool
+    folder: Path | None
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,15 @@ class Output:
     """One file that the result goes to."""
 
     path: Path
-    as_json: bool
+    suffix: str
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """What is made of the recording: which rules, which files."""
+
+    outputs: list[Output]
+    choice: Choice
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Talk:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write the result to a .json or .txt file.",
+    help="Also write the result to a .html, .json, .txt, .csv or .pftrace file.",
 )
 @click.option(
     "--json",
@@ -76,6 +87,7 @@ class Talk:
     default=60,
     show_default=True,
     metavar="SECONDS",
+    envvar="FITDOCTOR_BUDGET",
     callback=lambda context, option, seconds: a_number(seconds),
     help="Training time to examine.",
 )
@@ -100,7 +112,10 @@ class Talk:
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
-@click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True)
+@shared.rule_options
+@shared.no_source
+@shared.output_dir
+@shared.color
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -116,6 +131,10 @@ def command(
     no_probes: bool,
     no_trials: bool,
     backends: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    no_source: bool,
+    output_dir: Path | None,
     **talk: Any,
 ) -> None:
     """Run SCRIPT with its own ARGS and say why its training is slow.
@@ -126,18 +145,16 @@ def command(
     from fitdoctor.cli.target import check_module, check_script
 
     (check_module if module else check_script)(script)
-    outputs = _checked_outputs(output, json_output, force=force)
+    choice = Choice(select, ignore, no_source)
+    if select or ignore:
+        from fitdoctor.cli.judging import chosen_rules
+
+        chosen_rules(choice)
+    reporting = Reporting(_checked_outputs(output, json_output, force=force), choice)
     options = {"budget_s": budget, "continue": go_on, "probes": not no_probes}
+    target = Target(script, list(args), module, output_dir)
     trials = None if no_trials or no_probes or go_on else backends
-    _run(
-        script,
-        list(args),
-        module,
-        options=options,
-        outputs=outputs,
-        talk=Talk(**talk),
-        trials=trials,
-    )
+    _run(target, options=options, reporting=reporting, talk=Talk(**talk), trials=trials)
 
 
 def a_number(seconds: float) -> float:
@@ -152,28 +169,34 @@ def _checked_outputs(output: Path | None, json_output: Path | None, *, force: bo
     outputs = []
     if output is not None:
         check_format(output)
-        outputs.append(Output(output, output.suffix.lower() == ".json"))
+        outputs.append(Output(output, output.suffix.lower()))
     if json_output is not None:
-        outputs.append(Output(json_output, True))
+        outputs.append(Output(json_output, ".json"))
     for each in outputs:
         check_writable(each.path, force=force)
     return outputs
 
 
 def _run(
-    script: str,
-    args: list[str],
-    module: bool,
+    target: Target,
     *,
     options: dict[str, Any],
-    outputs: list[Output],
+    reporting: Reporting,
     talk: Talk,
     trials: tuple[str, ...] | None,
 ) -> None:
     from fitdoctor.recorder.launch import end_like
 
-    recording, outcome = record(script, args, module, options=options, talk=talk, trials=trials)
-    failure = _report_safely(recording, outputs, talk)
+    recording, outcome = record(
+        target.script,
+        target.args,
+        target.module,
+        options=options,
+        talk=talk,
+        trials=trials,
+        folder=target.folder,
+    )
+    failure = _report_safely(recording, reporting, talk)
     if failure and (outcome.code == 0 or outcome.overstayed):
         sys.exit(failure)
     end_like(outcome)
@@ -205,13 +228,14 @@ def record(
     talk: Talk,
     stdout: int | None = None,
     trials: tuple[str, ...] | None = (),
+    folder: Path | None = None,
 ) -> tuple[Path, Outcome]:
     """Run a script under the recorder: the recording, and how the script ended."""
     from fitdoctor.recorder import files
     from fitdoctor.recorder.launch import command_line
     from fitdoctor.recorder.sampler import machine_record
 
-    recording = files.create_recording(script)
+    recording = files.create_recording(script, folder=folder)
     header = files.header_record(script=script, argv=args, module=module, options=options)
     files.begin(recording, header, machine_record())
     talk.say(f"recording {script} → {_short(recording)}")
@@ -273,23 +297,23 @@ def _finish_recording(recording: Path, outcome: Outcome) -> None:
         say(f"the recording could not be finished: {error.strerror}")
 
 
-def _report_safely(recording: Path, outputs: list[Output], talk: Talk) -> int:
+def _report_safely(recording: Path, reporting: Reporting, talk: Talk) -> int:
     """Report, and return an exit code of ours: the script's own failure must not be lost."""
     from fitdoctor.cli import show_error
 
     try:
-        return _report(recording, outputs, talk)
+        return _report(recording, reporting, talk)
     except Exception as error:  # noqa: BLE001 - shown, and the script's end still counts
         return show_error(error)
 
 
-def _report(recording: Path, outputs: list[Output], talk: Talk) -> int:
-    from fitdoctor.diagnosis import diagnose
-    from fitdoctor.recording.reader import read_recording
+def _report(recording: Path, reporting: Reporting, talk: Talk) -> int:
+    from fitdoctor.cli.judging import judge
 
-    diagnosis: Diagnosis = diagnose(read_recording(recording))
-    for output in outputs:
-        write_file(output.path, diagnosis, as_json=output.as_json)
+    judged = judge(recording, reporting.choice)
+    diagnosis = judged.diagnosis
+    for output in reporting.outputs:
+        write_file(output.path, diagnosis, judged.recording, suffix=output.suffix)
     if not diagnosis.workloads:
         from fitdoctor.cli import show_error
         from fitdoctor.cli.report import no_training
@@ -298,7 +322,7 @@ def _report(recording: Path, outputs: list[Output], talk: Talk) -> int:
         return NO_TRAINING
     if not talk.quiet:
         show(diagnosis, sys.stderr, color=talk.color, verbose=talk.verbose)
-    for output in outputs:
+    for output in reporting.outputs:
         talk.say(f"wrote {output.path}")
     return 0
 

@@ -80,6 +80,7 @@ class DiagnosedWorkload:
     input: str | None = None  # the data in one line
     first_epoch: FirstEpoch | None = None  # only where it was slower than the others
     stalls: Stalls | None = None
+    cost: Interval | None = None  # ns of one step with everything around it, with its range
 
     @property
     def cost_ns(self) -> float | None:

@@ -26,13 +26,20 @@ KEPT_RECORDINGS = 20
 _PATTERN = "????-??-??_??-??-??_*.rec"
 
 
-def create_recording(script: str, *, now: datetime | None = None) -> Path:
+def create_recording(
+    script: str, *, now: datetime | None = None, folder: Path | None = None
+) -> Path:
     """Make a new, empty recording for a script or module and prune the oldest ones.
+
+    Args:
+        script: What is recorded; its name becomes part of the file's.
+        now: The time in the file's name.
+        folder: Where recordings live; `.fitdoctor` in the working directory if not given.
 
     Raises:
         OutputError: The folder cannot be written.
     """
-    folder = Path.cwd() / FOLDER_NAME
+    folder = folder or Path.cwd() / FOLDER_NAME
     stamp = (now or datetime.now()).strftime("%Y-%m-%d_%H-%M-%S")
     try:
         _make_folder(folder)
@@ -65,7 +72,7 @@ def _not_recordable(folder: Path, error: OSError) -> OutputError:
 
 
 def _make_folder(folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
@@ -98,13 +105,13 @@ def recordings(folder: Path) -> list[Path]:
     return [path for _, _, path in sorted(aged, reverse=True)]
 
 
-def newest(directory: Path | None = None) -> Path:
-    """The recording written to last under the working directory.
+def newest(directory: Path | None = None, *, folder: Path | None = None) -> Path:
+    """The recording written to last under the working directory, or in the given folder.
 
     Raises:
         RecordingError: There is none.
     """
-    folder = (directory or Path.cwd()) / FOLDER_NAME
+    folder = folder or (directory or Path.cwd()) / FOLDER_NAME
     found = recordings(folder)
     if not found:
         raise RecordingError(

@@ -48,6 +48,7 @@ def _workload(workload: DiagnosedWorkload) -> dict[str, Any]:
         "steady_steps": workload.steady_steps,
         "total_ns": workload.total_ns,
         "step_ns": _step(workload.step),
+        "cost_ns": _cost(workload.cost),
         "breakdown": [
             {"part": part.part, "ns_per_step": _whole(part.ns_per_step), "share": part.share}
             for part in workload.breakdown
@@ -73,6 +74,12 @@ def _step(step: StepTime | None) -> dict[str, Any] | None:
         "p10": _whole(step.p10_ns),
         "p90": _whole(step.p90_ns),
     }
+
+
+def _cost(cost: Interval | None) -> dict[str, Any] | None:
+    if cost is None:
+        return None
+    return {"value": _whole(cost.value), "low": _whole(cost.low), "high": _whole(cost.high)}
 
 
 def _ceiling(ceiling: Ceiling | None) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from fitdoctor.units import duration, gain, percent
 BAR_WIDTH = 24
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
-_PART_WORDS = {
+PART_WORDS = {
     "input_wait": "waiting for data",
     "step": "training step",
     "loader_contention": "held up by the loader",
@@ -78,7 +78,7 @@ def _bars(parts: list[Part]) -> Table:
     table.add_column(no_wrap=True)
     for part in parts:
         table.add_row(
-            Text(_PART_WORDS.get(part.part, clean(part.part))),
+            Text(PART_WORDS.get(part.part, clean(part.part))),
             Text(time_text(part.ns_per_step)),
             Text(percent(part.share)),
             Text(bar(part.share), style=_PART_STYLES.get(part.part, "yellow")),

@@ -24,7 +24,7 @@ DEFAULT_WIDTH = 80
 # Longer lines are hard to read, however wide the terminal is.
 MAX_WIDTH = 100
 
-_VERDICT_WORDS = {
+VERDICT_WORDS = {
     "input-bound": "Training waits for its data.",
     "host-bound": "Python around the training step takes the time, not the step itself.",
     "compile-bound": "Tracing and compiling takes the time.",
@@ -35,7 +35,7 @@ _VERDICT_WORDS = {
     "at-ceiling": "The training runs as fast as this model and this machine allow.",
     "not-judged": "There was not enough to judge.",
 }
-_HEALTH_WORDS = {
+HEALTH_WORDS = {
     "info": ("note:", "cyan"),
     "warning": ("warning:", "yellow"),
     "error": ("problem:", "red"),
@@ -115,7 +115,8 @@ def _headline(diagnosis: Diagnosis) -> Text:
     return Text(" · ".join(parts), style="dim")
 
 
-def _ending(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+def ending_sentence(diagnosis: Diagnosis) -> str:
+    """How the script ended, where that is worth a sentence."""
     sentences = {
         "examined": "The script was ended after the examination (--continue lets it go on).",
         "crashed": f"Your script failed{_exit_words(diagnosis)}; what ran until then is reported.",
@@ -123,8 +124,12 @@ def _ending(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         "killed": f"The script was killed{_signal_words(diagnosis)}; "
         "what ran until then is reported.",
     }
-    if diagnosis.ended in sentences:
-        yield Padding(Text(sentences[diagnosis.ended]), (0, 0, 0, 2))
+    return sentences.get(diagnosis.ended, "")
+
+
+def _ending(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    if sentence := ending_sentence(diagnosis):
+        yield Padding(Text(sentence), (0, 0, 0, 2))
 
 
 def _exit_words(diagnosis: Diagnosis) -> str:
@@ -143,7 +148,7 @@ def _signal_words(diagnosis: Diagnosis) -> str:
 
 def _health(health: tuple[Health, ...]) -> Iterator[RenderableType]:
     for item in dict.fromkeys(health):
-        word, style = _HEALTH_WORDS[item.level]
+        word, style = HEALTH_WORDS[item.level]
         text = Text.assemble((f"{word} ", style), clean(item.message))
         yield Padding(text, (0, 0, 0, 2))
 
@@ -151,7 +156,7 @@ def _health(health: tuple[Health, ...]) -> Iterator[RenderableType]:
 def _workload(
     workload: DiagnosedWorkload, *, width: int, verbose: bool, cwd: str | None
 ) -> Iterator[RenderableType]:
-    sentence = clean(workload.sentence) or _VERDICT_WORDS[workload.verdict]
+    sentence = clean(workload.sentence) or VERDICT_WORDS[workload.verdict]
     yield Padding(Text(sentence, style="bold"), (0, 0, 0, 2))
     yield from _health(workload.health)
     yield ""
@@ -179,7 +184,7 @@ def label(workload: DiagnosedWorkload, cwd: str | None) -> str:
 
 
 def _one_line(workload: DiagnosedWorkload, cwd: str | None) -> Text:
-    sentence = clean(workload.sentence) or _VERDICT_WORDS[workload.verdict]
+    sentence = clean(workload.sentence) or VERDICT_WORDS[workload.verdict]
     return Text(f"{label(workload, cwd)}, {workload.steps} steps: {sentence}")
 
 

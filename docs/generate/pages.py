@@ -1,0 +1,100 @@
+"""Pages made from what is the source of their facts: rules, commands, benchmark results.
+
+A hook of mkdocs: the pages are made anew in every build and never stored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the generated pages."""
+    from fitdoctor.rules import all_rules
+
+    rules = all_rules()
+    pages = {f"rules/{rule.code}.md": rule.page for rule in rules}
+    pages["rules.md"] = _rules(rules)
+    pages["commands.md"] = _commands()
+    for path, text in pages.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put tables of results where a page asks for them, as in `{{ overhead }}`."""
+    tables = {"overhead": _overhead, "casebook": _casebook}
+    return re.sub(
+        r"\{\{ (\w+) \}\}", lambda m: tables[m[1]]() if m[1] in tables else m[0], markdown
+    )
+
+
+def _rules(rules: Any) -> str:
+    rows = [
+        f"| [{r.code}](rules/{r.code}.md) | {r.name} | {r.summary} | {r.safety} |" for r in rules
+    ]
+    head = ["# Rules", "", "| code | name | what it finds | cure |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
+
+
+def _commands() -> str:
+    """The help of every command, as the command itself gives it."""
+    import click
+
+    from fitdoctor.cli import COMMANDS, cli
+
+    parts = ["# Commands", ""]
+    with click.Context(cli, info_name="fitdoctor") as context:
+        for name in COMMANDS:
+            command = cli.get_command(context, name)
+            if command is not None:
+                with click.Context(command, info_name=name, parent=context) as inner:
+                    parts += [
+                        f"## fitdoctor {name}",
+                        "",
+                        "```text",
+                        command.get_help(inner),
+                        "```",
+                        "",
+                    ]
+    return "\n".join(parts)
+
+
+def _overhead() -> str:
+    data = _read("overhead.json")
+    rows = [
+        f"| {r['backend']} | {r['step_ms']:.1f} ms "
+        f"| {r['ratio']:.2f} ({r['low']:.2f}–{r['high']:.2f}) |"
+        for r in data["rows"]
+    ]
+    where = f"Measured on {data['date']} with {data['machine']['cpus']} cores."
+    return "\n".join(["| backend | step | with / without |", "|---|---|---|", *rows, "", where])
+
+
+def _casebook() -> str:
+    data = _read("casebook.json")
+    rows = [
+        f"| {c['id']} | {c['expect'] or 'nothing'} | {', '.join(c['found']) or 'nothing'} "
+        f"| {_ratio(c['predicted'])} | {_ratio(c['real'])} | {'yes' if c['right'] else 'no'} |"
+        for c in data["cases"]
+    ]
+    head = "| case | cause | found | predicted gain | real gain | right |"
+    return "\n".join([head, "|---|---|---|---|---|---|", *rows])
+
+
+def _ratio(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value['ratio'] if isinstance(value, dict) else value:.2f}×"
+
+
+def _read(name: str) -> Any:
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))

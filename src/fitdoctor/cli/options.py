@@ -1,0 +1,64 @@
+"""Options that several commands share; each also has a variable and a key in pyproject.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from fitdoctor.cli.output import COLORS
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_CODE = "[A-Z]{2}[0-9]{3}"
+
+
+def _codes(context: click.Context, option: click.Parameter, value: Any) -> tuple[str, ...]:
+    """Codes or families, in several options or separated by commas."""
+    texts = [value] if isinstance(value, str) else list(value or ())
+    codes = [code.strip() for text in texts for code in str(text).split(",")]
+    return tuple(code.upper() for code in codes if code)
+
+
+select = click.option(
+    "--select",
+    multiple=True,
+    metavar="CODES",
+    envvar="FITDOCTOR_SELECT",
+    callback=_codes,
+    help="Only these rules or families, as in IN,CB001.",
+)
+ignore = click.option(
+    "--ignore",
+    multiple=True,
+    metavar="CODES",
+    envvar="FITDOCTOR_IGNORE",
+    callback=_codes,
+    help="Not these rules or families.",
+)
+no_source = click.option(
+    "--no-source",
+    is_flag=True,
+    envvar="FITDOCTOR_NO_SOURCE",
+    help="Leave file names, paths, arguments and source text out, for sharing.",
+)
+color = click.option(
+    "--color",
+    type=click.Choice(COLORS),
+    default="auto",
+    show_default=True,
+    envvar="FITDOCTOR_COLOR",
+)
+output_dir = click.option(
+    "--output-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    envvar="FITDOCTOR_OUTPUT_DIR",
+    help="Folder of the recordings instead of .fitdoctor.",
+)
+
+
+def rule_options(command: _Command) -> _Command:
+    """`--select` and `--ignore`."""
+    return select(ignore(command))

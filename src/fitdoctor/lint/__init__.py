@@ -1,0 +1,1 @@
+"""What can be seen in the source without running it: only patterns that harm today's versions."""

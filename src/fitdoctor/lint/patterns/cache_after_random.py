@@ -1,0 +1,31 @@
+"""`cache` after a random map: every epoch repeats the first one's augmentation (measured)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fitdoctor.lint.chain import is_random, stages_before
+from fitdoctor.lint.module import Module
+from fitdoctor.lint.pattern import Match
+
+
+class CacheAfterRandom:
+    """The cache keeps what was drawn in the first epoch."""
+
+    code = "IN004"
+    name = "frozen-augmentation"
+
+    def find(self, module: Module) -> Iterator[Match]:
+        """`.map(random)…cache()`."""
+        for call, _ in module.calls("cache"):
+            for method, stage in stages_before(module, call):
+                if method == "map" and stage.args and is_random(module, stage.args[0]):
+                    yield (
+                        call,
+                        "cache after a random map freezes it: every epoch sees the same; "
+                        "put cache before the random map",
+                    )
+                    break
+
+
+PATTERN = CacheAfterRandom()

@@ -1,0 +1,82 @@
+"""`predict` or `fit` for one row in a loop: 38 to 50 ms a call on TensorFlow (measured)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fitdoctor.lint.module import Module
+from fitdoctor.lint.pattern import Match
+
+_ADVICE = {
+    "predict": "predict_on_batch costs a hundredth, one predict for all rows less still",
+    "fit": "train_on_batch costs a fraction on TensorFlow and torch, larger batches less still",
+    "evaluate": "test_on_batch costs a fraction, one evaluate for all rows less still",
+}
+
+
+class CallPerRow:
+    """The call costs far more than the row."""
+
+    code = "HO001"
+    name = "call-per-sample"
+
+    def find(self, module: Module) -> Iterator[Match]:
+        """Calls in a loop whose first argument is made to be one row."""
+        for call, function in module.calls(*_ADVICE):
+            if module.loop_around(call) is None or not call.args:
+                continue
+            row = call.args[0]
+            if isinstance(row, ast.Name):
+                row = module.assigned(row.id, call, module.scope_of(call)) or row
+            if is_one_row(module, row):
+                yield (
+                    call,
+                    f"{function.attr} is called for one row at a time; " + _ADVICE[function.attr],
+                )
+
+
+def is_one_row(module: Module, node: ast.expr) -> bool:
+    """`x[None]`, `np.expand_dims(x, 0)`, `x.reshape(1, -1)`, `np.array([x])`, `x[i:i + 1]`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        method = node.func.attr
+        if method in ("astype", "numpy"):
+            return is_one_row(module, node.func.value)
+        if method == "reshape":
+            sizes = (
+                node.args[0].elts
+                if node.args and isinstance(node.args[0], ast.Tuple)
+                else node.args
+            )
+            return bool(sizes) and _is(sizes[0], 1)
+        if method == "expand_dims":
+            axis = node.args[1] if len(node.args) > 1 else None
+            axis = next((k.value for k in node.keywords if k.arg == "axis"), axis)
+            return axis is not None and _is(axis, 0)
+        if method in ("array", "asarray") and node.args and isinstance(node.args[0], ast.List):
+            only = node.args[0].elts
+            return len(only) == 1 and not isinstance(only[0], ast.Starred)
+    return isinstance(node, ast.Subscript) and _adds_an_axis(module, node.slice)
+
+
+def _adds_an_axis(module: Module, index: ast.expr) -> bool:
+    first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
+    if isinstance(first, ast.Slice):
+        return _is_one_wide(first)
+    is_none = isinstance(first, ast.Constant) and first.value is None
+    return is_none or module.dotted(first).endswith(".newaxis")
+
+
+def _is_one_wide(part: ast.Slice) -> bool:
+    """`i:i + 1` with the same `i`."""
+    end = part.upper
+    if part.lower is None or not isinstance(end, ast.BinOp) or not isinstance(end.op, ast.Add):
+        return False
+    return ast.dump(end.left) == ast.dump(part.lower) and _is(end.right, 1)
+
+
+def _is(node: ast.expr, number: int) -> bool:
+    return isinstance(node, ast.Constant) and node.value == number and node.value is not True
+
+
+PATTERN = CallPerRow()

@@ -1,0 +1,33 @@
+"""`shuffle` after `batch`: batches change places, but hold the same samples for ever (measured)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fitdoctor.lint.chain import stages_before
+from fitdoctor.lint.module import Module
+from fitdoctor.lint.pattern import Match
+
+
+class ShuffleAfterBatch:
+    """The buffer holds whole batches: as much memory, and hardly any mixing."""
+
+    code = "IN006"
+    name = "late-shuffle"
+
+    def find(self, module: Module) -> Iterator[Match]:
+        """`.batch(…)…shuffle(…)` without an unbatch between them."""
+        for call, _ in module.calls("shuffle"):
+            for method, _stage in stages_before(module, call):
+                if method in ("unbatch", "flat_map", "interleave"):
+                    break
+                if method in ("batch", "padded_batch"):
+                    yield (
+                        call,
+                        "shuffle after batch mixes whole batches, whose samples stay "
+                        "together in every epoch; shuffle before batch",
+                    )
+                    break
+
+
+PATTERN = ShuffleAfterBatch()

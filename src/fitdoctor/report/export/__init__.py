@@ -1,0 +1,1 @@
+"""The recording in formats that other tools read."""

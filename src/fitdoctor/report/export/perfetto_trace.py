@@ -1,0 +1,145 @@
+"""The recording as a Perfetto trace: steps, waits, callbacks, events, probes, counters."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from typing import Any
+
+from fitdoctor.analysis.rows import rows_of
+from fitdoctor.errors import UsageError
+from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.report.text import clean
+
+_SEQUENCE = 1
+
+
+def check_perfetto() -> None:
+    """Find out early whether a trace can be written.
+
+    Raises:
+        UsageError: The perfetto package is not installed.
+    """
+    try:
+        importlib.import_module("perfetto.trace_builder.proto_builder")
+    except ImportError as error:
+        raise UsageError(
+            "a .pftrace file is written with the perfetto package, which is not installed",
+            expected="fitdoctor with its extra `trace`",
+            advice="pip install 'fitdoctor[trace]'",
+        ) from error
+
+
+def perfetto_trace(recording: Recording) -> bytes:
+    """The bytes of a .pftrace file; open it at ui.perfetto.dev or with trace_processor.
+
+    Raises:
+        UsageError: The perfetto package is not installed.
+    """
+    check_perfetto()
+    trace = _Trace()
+    for workload in recording.workloads:
+        _add_workload(trace, workload)
+    _add_samples(trace, recording)
+    data: bytes = trace.builder.serialize()
+    return data
+
+
+class _Trace:
+    """Tracks and slices; Perfetto wants begin and end in pairs on each track."""
+
+    def __init__(self) -> None:
+        from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
+        from perfetto.trace_builder.proto_builder import TraceProtoBuilder
+
+        self.builder = TraceProtoBuilder()
+        self._events = TrackEvent
+        self._cleared = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
+        self._numbers = itertools.count(1)
+        self._is_first = True
+
+    def track(self, name: str, parent: int | None = None, *, counter: bool = False) -> int:
+        number = next(self._numbers)
+        packet = self.builder.add_packet()
+        packet.track_descriptor.uuid = number
+        packet.track_descriptor.name = clean(name)
+        if parent is not None:
+            packet.track_descriptor.parent_uuid = parent
+        if counter:
+            packet.track_descriptor.counter.SetInParent()
+        return number
+
+    def slice(self, track: int, name: str, begin: int, length: float) -> None:
+        if length <= 0:
+            return
+        start = self._packet(begin)
+        start.track_event.type = self._events.TYPE_SLICE_BEGIN
+        start.track_event.track_uuid = track
+        start.track_event.name = clean(name)
+        end = self._packet(begin + round(length))
+        end.track_event.type = self._events.TYPE_SLICE_END
+        end.track_event.track_uuid = track
+
+    def count(self, track: int, t: int, value: float) -> None:
+        packet = self._packet(t)
+        packet.track_event.type = self._events.TYPE_COUNTER
+        packet.track_event.track_uuid = track
+        packet.track_event.double_counter_value = value
+
+    def _packet(self, t: int) -> Any:
+        packet = self.builder.add_packet()
+        packet.timestamp = max(0, t)
+        packet.trusted_packet_sequence_id = _SEQUENCE
+        if self._is_first:
+            packet.sequence_flags = self._cleared
+            self._is_first = False
+        return packet
+
+
+def _add_workload(trace: _Trace, workload: RecordedWorkload) -> None:
+    where = f" ({workload.file}:{workload.line})" if workload.file else ""
+    parent = trace.track(f"{workload.kind}{where}")
+    calls, steps = trace.track("calls", parent), trace.track("steps", parent)
+    waits, callbacks = trace.track("waiting for data", parent), trace.track("callbacks", parent)
+    for number, call in enumerate(workload.calls):
+        trace.slice(calls, f"call {number + 1}", call.t, call.dur)
+    for number, row in enumerate(rows_of(workload)):
+        # Where the wait is inside the compiled step, only its sum over a block is known.
+        inside = workload.blocks and workload.blocks[0].graph_wait is not None
+        begin = row.t
+        trace.slice(steps, f"step {number}", begin, row.step + (row.wait or 0 if inside else 0))
+        if row.wait:
+            trace.slice(
+                waits, "wait", begin if inside else max(0, begin - round(row.wait)), row.wait
+            )
+        trace.slice(callbacks, "batch callbacks", begin + round(row.step), row.callbacks)
+    tracks: dict[str, int] = {}
+    for event in workload.events:
+        if event.name not in tracks:
+            tracks[event.name] = trace.track(event.name, parent)
+        trace.slice(tracks[event.name], event.name, event.t, event.dur)
+    probes = trace.track("experiments of fitdoctor", parent)
+    for probe in workload.probes.values():
+        trace.slice(probes, probe.name, probe.t, probe.dur)
+
+
+def _add_samples(trace: _Trace, recording: Recording) -> None:
+    samples = [s for s in recording.samples if isinstance(s.get("t"), int)]
+    if not samples:
+        return
+    memory = trace.track("memory (bytes)", counter=True)
+    for sample in samples:
+        if sample.get("rss") is not None:
+            trace.count(memory, sample["t"], float(sample["rss"]))
+    cores = trace.track("cores in use", counter=True)
+    for before, after in itertools.pairwise(samples):
+        elapsed = after["t"] - before["t"]
+        if elapsed > 0 and after.get("cpu_ns") is not None and before.get("cpu_ns") is not None:
+            trace.count(cores, after["t"], (after["cpu_ns"] - before["cpu_ns"]) / elapsed)
+    devices = max((len(s.get("gpu") or ()) for s in samples), default=0)
+    for index in range(devices):
+        track = trace.track(f"GPU {index} (% busy)", counter=True)
+        for sample in samples:
+            gpus = sample.get("gpu") or ()
+            if index < len(gpus) and gpus[index].get("util") is not None:
+                trace.count(track, sample["t"], float(gpus[index]["util"]))

@@ -1,0 +1,179 @@
+"""The whole page: one file that opens from disk, without a network and without a script's strings
+being anything but text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from fitdoctor.findings.diagnosed import Diagnosis
+from fitdoctor.recording.schema import Recording
+from fitdoctor.report.html.resources_chart import resources_charts
+from fitdoctor.report.html.steps_chart import steps_chart
+from fitdoctor.report.html.workload_section import WorkloadSection, workload_section
+from fitdoctor.report.proof_file import VERDICTS, Proof
+from fitdoctor.report.terminal import HEALTH_WORDS, ending_sentence
+from fitdoctor.report.text import clean, without_controls
+from fitdoctor.units import duration, gain, percent, size
+
+_FOLDER = Path(__file__).parent
+# A plot takes some ten kilobytes; more workloads than this are listed without one.
+MOST_PLOTS = 8
+MARK_WORDS = (
+    ("epoch", "epoch"),
+    ("compile", "trace or compile"),
+    ("validation", "validation"),
+    ("stall", "stall"),
+    ("probing", "fitdoctor experiments"),
+)
+
+
+def render(
+    diagnosis: Diagnosis,
+    recording: Recording,
+    *,
+    proof: Proof | None = None,
+    cwd: str | None = None,
+) -> str:
+    """The page as text.
+
+    Args:
+        diagnosis: What was found.
+        recording: What it was found in: the plots need every step.
+        proof: The result of `fitdoctor prove`, where there is one.
+        cwd: The folder that places are shown relative to; the current one if not given.
+    """
+    ordered = sorted(diagnosis.workloads, key=lambda workload: -workload.total_ns)
+    sections = [workload_section(workload, recording, cwd) for workload in ordered]
+    t0 = _begin(recording)
+    plots = _plots(sections, recording, t0)
+    script = _read("page.js")
+    library = _read("vendor/uPlot.iife.min.js")
+    template = _environment().get_template("page.html.j2")
+    return template.render(
+        diagnosis=diagnosis,
+        sections=sections,
+        proof=proof,
+        proof_word=VERDICTS[proof.verdict] if proof else "",
+        ending=ending_sentence(diagnosis),
+        facts=_facts(diagnosis),
+        health_words={level: word for level, (word, _) in HEALTH_WORDS.items()},
+        plots=plots,
+        data=_json_block({"steps": plots["steps"], "resources": plots["resources"]}),
+        styles=Markup(_read("vendor/uPlot.min.css") + _read("page.css")),
+        library=Markup(library),
+        script=Markup(script),
+        policy=_policy(library, script),
+    )
+
+
+def _begin(recording: Recording) -> int:
+    times = [s["t"] for s in recording.samples[:1] if isinstance(s.get("t"), int)]
+    times += [workload.t for workload in recording.workloads]
+    return min(times, default=0)
+
+
+def _plots(sections: list[WorkloadSection], recording: Recording, t0: int) -> dict[str, Any]:
+    steps: list[dict[str, Any]] = []
+    notes: dict[int, tuple[str, ...]] = {}
+    kinds: dict[int, list[tuple[str, str]]] = {}
+    for index, section in enumerate(sections[:MOST_PLOTS]):
+        chart = steps_chart(section.recorded, t0) if section.recorded is not None else None
+        if chart is not None:
+            steps.append({"id": f"steps-{index}", **chart.data})
+            notes[index] = chart.notes
+            seen = {mark["kind"] for mark in chart.data["marks"]}
+            seen |= {"probing"} if chart.data["spans"] else set()
+            kinds[index] = [(kind, word) for kind, word in MARK_WORDS if kind in seen]
+    resources = resources_charts(recording, t0)
+    return {
+        "steps": steps,
+        "resources": resources,
+        "notes": notes,
+        "kinds": kinds,
+        "most": MOST_PLOTS,
+    }
+
+
+def _facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """What the numbers hold for, in pairs of a word and a value."""
+    machine, keras = diagnosis.machine, diagnosis.keras
+    facts = [("Script", " ".join([diagnosis.script, *diagnosis.argv]))]
+    if keras:
+        version = f"{keras.get('version', 'unknown')} on {keras.get('backend', 'unknown')}"
+        facts.append(("Keras", f"{version} {keras.get('backend_version') or ''}".strip()))
+    cores = machine.get("affinity") or machine.get("cpus")
+    if cores:
+        of = machine.get("cpus")
+        facts.append(("Cores", f"{cores} of {of}" if of and of != cores else str(cores)))
+    if machine.get("memory_bytes"):
+        facts.append(("Memory", size(float(machine["memory_bytes"]))))
+    accelerators = machine.get("accelerators") or ()
+    names = [str(each.get("name") or "unnamed") for each in accelerators if isinstance(each, dict)]
+    facts.append(("Accelerators", ", ".join(names) or "none seen"))
+    if machine.get("python"):
+        facts.append(("Python", str(machine["python"])))
+    ratio = diagnosis.recorder_ratio
+    facts.append(("Cost of recording", "not measured" if ratio is None else percent(ratio)))
+    facts.append(("Recording", diagnosis.recording or "not known"))
+    facts.append(("fitdoctor", diagnosis.version or "not known"))
+    return facts
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(duration=duration, gain=gain, percent=percent)
+    return environment
+
+
+def _finalize(value: Any) -> Any:
+    """Every text that reaches the page loses control characters and changes of direction."""
+    if isinstance(value, Markup):
+        return value
+    return without_controls(value) if isinstance(value, str) else value
+
+
+def _json_block(data: Any) -> Markup:
+    """Data for the plots; nothing in it can end the script element or a line of JavaScript."""
+    text = json.dumps(_cleaned(data), separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _cleaned(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(item) for item in value]
+    return clean(value) if isinstance(value, str) else value
+
+
+def _policy(*scripts: str) -> str:
+    """Only our own two scripts may run, and nothing may be fetched."""
+    hashes = " ".join(
+        "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+        for text in scripts
+    )
+    return f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; base-uri 'none'"
+
+
+@cache
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")

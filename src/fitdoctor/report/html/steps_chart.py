@@ -1,0 +1,154 @@
+"""Steps over time, with what happened to them: epochs, compiles, validations, stalls."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fitdoctor.analysis.estimate import quantile
+from fitdoctor.analysis.group_costs import is_group
+from fitdoctor.analysis.rows import COMPILING, Row, rows_of
+from fitdoctor.recording.schema import RecordedWorkload
+from fitdoctor.report.html.thinning import rounded, thin
+from fitdoctor.units import duration
+
+# A step this many times as long as the typical one is marked as a stall.
+STALL_FACTOR = 5.0
+# More marks of one kind than this would be a grey wall.
+MOST_MARKS = 120
+# The plot reaches a little above all but the longest steps; those are marked at its edge.
+SHOWN_SHARE = 0.98
+HEADROOM = 1.3
+_S = 1e-9
+_MS = 1e-6
+
+
+@dataclass(frozen=True)
+class StepsChart:
+    """A plot's data, and what must be said beside it."""
+
+    data: dict[str, Any]
+    notes: tuple[str, ...]
+    unit: str  # step | call
+
+
+def steps_chart(workload: RecordedWorkload, t0: int) -> StepsChart | None:
+    """The plot of a workload, or None where nothing was timed one by one."""
+    if is_group(workload):
+        return _calls(workload, t0)
+    rows = rows_of(workload)
+    if not rows:
+        return None
+    x = [(row.t - t0) * _S for row in rows]
+    whole = [_length(row) / row.executions * _MS for row in rows]
+    wait = [None if row.wait is None else row.wait / row.executions * _MS for row in rows]
+    marks, notes = _marks(workload, rows, whole, t0)
+    return _chart(x, whole, wait, marks, notes, unit="step", spans=_probing(workload, t0))
+
+
+def _calls(workload: RecordedWorkload, t0: int) -> StepsChart | None:
+    if not workload.calls:
+        return None
+    x = [(call.t - t0) * _S for call in workload.calls]
+    whole = [call.dur * _MS for call in workload.calls]
+    nothing: list[float | None] = [None] * len(x)
+    return _chart(x, whole, nothing, [], [], unit="call", spans=_probing(workload, t0))
+
+
+def _chart(
+    x: list[float],
+    whole: list[float],
+    wait: Sequence[float | None],
+    marks: list[dict[str, Any]],
+    notes: list[str],
+    *,
+    unit: str,
+    spans: list[dict[str, Any]],
+) -> StepsChart:
+    line = thin(x, whole)
+    waiting = thin(x, wait)
+    if line.is_thinned:
+        notes.insert(
+            0,
+            f"{len(x):,} {unit}s are drawn as {len(line.x):,} points of {line.group} each: the "
+            "line is the typical one, the band reaches from the shortest to the longest.",
+        )
+    data = {
+        "x": rounded(line.x, 7),
+        "line": rounded(line.middle),
+        "low": rounded(line.low) if line.is_thinned else None,
+        "high": rounded(line.high) if line.is_thinned else None,
+        "wait": rounded(waiting.middle) if any(w is not None for w in wait) else None,
+        "top": _top(whole),
+        "marks": marks,
+        "spans": spans,
+        "unit": unit,
+    }
+    return StepsChart(data, tuple(notes), unit)
+
+
+def _length(row: Row) -> float:
+    """From one row to the next; the last one of an epoch has only its own parts."""
+    return row.period if row.period is not None else row.step + (row.wait or 0) + row.callbacks
+
+
+def _top(whole: list[float]) -> float:
+    return float(f"{quantile(whole, SHOWN_SHARE) * HEADROOM:.4g}")
+
+
+def _marks(
+    workload: RecordedWorkload, rows: list[Row], whole: list[float], t0: int
+) -> tuple[list[dict[str, Any]], list[str]]:
+    epochs: dict[tuple[int, int], int] = {}
+    for row in rows:
+        epochs.setdefault((row.call, row.epoch), row.t)
+    typical = statistics.median(whole)
+    kinds = {
+        "epoch": [
+            _mark(t, t0, "epoch", f"epoch {epoch + 1}" + (f" of call {call + 1}" if call else ""))
+            for (call, epoch), t in epochs.items()
+        ],
+        "compile": [
+            _mark(e.t, t0, "compile", f"{e.name}, {duration(e.dur)}")
+            for e in workload.events
+            if e.name in COMPILING and e.dur > 0
+        ],
+        "validation": [
+            _mark(e.t, t0, "validation", f"validation, {duration(e.dur)}", e.dur)
+            for e in workload.events
+            if e.name == "validation"
+        ],
+        "stall": [
+            _mark(row.t, t0, "stall", f"{duration(ms / _MS)}, {ms / typical:.0f}× the typical step")
+            for row, ms in zip(rows, whole, strict=True)
+            if ms > STALL_FACTOR * typical > 0 and not row.compiled
+        ],
+    }
+    marks: list[dict[str, Any]] = []
+    notes: list[str] = []
+    for kind, found in kinds.items():
+        every = -(-len(found) // MOST_MARKS) if len(found) > MOST_MARKS else 1
+        if every > 1:
+            notes.append(f"{len(found):,} marks of kind {kind}: every {every}th is drawn.")
+        marks += found[::every]
+    return marks, notes
+
+
+def _mark(t: int, t0: int, kind: str, text: str, dur: int = 0) -> dict[str, Any]:
+    return {
+        "x": round((t - t0) * _S, 5),
+        "to": round((t + dur - t0) * _S, 5),
+        "kind": kind,
+        "text": text,
+    }
+
+
+def _probing(workload: RecordedWorkload, t0: int) -> list[dict[str, Any]]:
+    """When fitdoctor experimented: nothing is trained then."""
+    spans = [(p.t, p.t + p.dur) for p in workload.probes.values() if p.dur]
+    if not spans:
+        return []
+    begin, end = min(b for b, _ in spans), max(e for _, e in spans)
+    return [{"from": round((begin - t0) * _S, 4), "to": round((end - t0) * _S, 4)}]

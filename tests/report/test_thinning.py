@@ -1,0 +1,34 @@
+"""No extreme value is lost, whatever is grouped."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fitdoctor.report.html.thinning import rounded, thin
+
+VALUES = st.lists(st.none() | st.floats(0, 1e9), min_size=1, max_size=300)
+
+
+def test_short_series_are_left_alone() -> None:
+    short = thin([0.0, 1.0], [5.0, None], most=2)
+    assert (short.x, short.middle, short.group) == ([0.0, 1.0], [5.0, None], 1)
+    assert not short.is_thinned
+
+
+@given(y=VALUES, most=st.integers(1, 50))
+def test_extremes_and_order_survive(y: list[float | None], most: int) -> None:
+    x = [float(i) for i in range(len(y))]
+    thinned = thin(x, y, most)
+    assert len(thinned.x) <= most or thinned.group == 1
+    assert thinned.x == sorted(thinned.x)
+    known = [v for v in y if v is not None]
+    assert max((v for v in thinned.high if v is not None), default=None) == max(known, default=None)
+    assert min((v for v in thinned.low if v is not None), default=None) == min(known, default=None)
+    for low, middle, high in zip(thinned.low, thinned.middle, thinned.high, strict=True):
+        if middle is not None and low is not None and high is not None:
+            assert low <= middle <= high
+
+
+def test_missing_stays_missing_when_rounded() -> None:
+    assert rounded([None, 123456.0, 0.0]) == [None, 123500.0, 0.0]
