@@ -1,0 +1,116 @@
+"""A folder of images; folders inside it are the classes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fitdoctor.errors import UsageError
+from fitdoctor.pack.image_header import SUFFIXES, image_facts
+from fitdoctor.pack.pictures import decoded
+from fitdoctor.pack.schema import BadElement
+from fitdoctor.pack.shard import Skipped
+from fitdoctor.pack.sources.source import Block, Range, ranges_by_edges
+
+# Files that a block holds at once; their bytes stay in memory until it is written.
+BLOCK_FILES = 256
+# Framing, names and labels around the bytes of an image.
+_AROUND_BYTES = 96
+
+
+@dataclass
+class ImageFolder:
+    """Images in the order of their paths, with the number of their class."""
+
+    root: Path
+    files: list[tuple[str, int, int]]  # path below root, bytes, number of the class
+    classes: list[str]
+    stamp: str  # over paths, sizes and times
+    decode: bool
+    size: tuple[int, int] | None
+
+    def facts(self) -> dict[str, Any]:
+        """Which files, and what is done with them."""
+        return {
+            "kind": "images",
+            "path": str(self.root),
+            "count": len(self.files),
+            "classes": self.classes,
+            "stamp": self.stamp,
+            "decode": self.decode,
+            "size": list(self.size) if self.size else None,
+        }
+
+    def ranges(self, shard_bytes: int, at_least: int) -> list[Range]:
+        """By the sizes of the files."""
+        sizes = np.array([size + _AROUND_BYTES for _, size, _ in self.files], np.float64)
+        return ranges_by_edges(np.cumsum(sizes), shard_bytes, at_least)
+
+    def blocks(self, part: Range) -> Iterator[Block]:
+        """Images as they are on the disk, each looked at enough to know that it is whole."""
+        for start in range(part.start, part.stop, BLOCK_FILES):
+            files = self.files[start : min(start + BLOCK_FILES, part.stop)]
+            block = Block(len(files))
+            for path, _, number in files:
+                try:
+                    block.elements.append((path, self._element(path, number, block.images)))
+                except (OSError, BadElement) as error:
+                    reason = error.strerror if isinstance(error, OSError) else str(error)
+                    block.bad.append(Skipped(path, reason or str(error)))
+            yield block
+
+    def _element(self, path: str, number: int, images: list[dict[str, Any]]) -> dict[str, Any]:
+        # Plain system calls: a buffered file object costs as much as reading a small image.
+        descriptor = os.open(os.path.join(self.root, path), os.O_RDONLY)
+        try:
+            data = os.read(descriptor, os.fstat(descriptor).st_size)
+        finally:
+            os.close(descriptor)
+        facts = image_facts(data)
+        element: dict[str, Any] = {"image": data, "name": path.encode()}
+        if self.decode:
+            element["image"] = decoded(data, self.size)
+        else:
+            images.append(facts)
+        if self.classes:
+            element["label"] = np.array(number, np.int64)
+        return element
+
+
+def open_folder(root: Path, *, decode: bool, size: tuple[int, int] | None) -> ImageFolder:
+    """Find the images of a folder.
+
+    Raises:
+        UsageError: There are none.
+    """
+    classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+    found: list[tuple[str, int, int]] = []
+    digest = hashlib.sha256()
+    for number, name in enumerate(classes or [""]):
+        for path, size_bytes, time_ns in sorted(_images(root, name)):
+            found.append((path, size_bytes, number))
+            digest.update(f"{path}\0{size_bytes}\0{time_ns}\n".encode("utf-8", "surrogateescape"))
+    if not found:
+        raise UsageError(
+            f"there are no images in {root}",
+            expected="images in folders named for their classes: " + " ".join(SUFFIXES),
+            advice="the folder that holds one folder per class",
+        )
+    return ImageFolder(root, found, classes, digest.hexdigest(), decode, size)
+
+
+def _images(root: Path, name: str) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(os.path.join(root, name)) as entries:
+        for entry in entries:
+            path = f"{name}/{entry.name}" if name else entry.name
+            if entry.is_dir():
+                yield from _images(root, path)
+            elif entry.name.lower().endswith(SUFFIXES):
+                facts = entry.stat()
+                yield path, facts.st_size, facts.st_mtime_ns
