@@ -106,6 +106,7 @@ def ranges_by_edges(
         return []
     total = float(ends[-1])
     wanted = max(round(total / shard_bytes), min(at_least, int(total // SMALLEST_SHARD_BYTES)), 1)
+    wanted = min(wanted, len(ends))
     cuts = np.searchsorted(ends, total * np.arange(1, wanted) / wanted, side="right")
     edges = [0, *sorted({int(cut) for cut in cuts} - {0, len(ends)}), len(ends)]
     return [Range(a, b) for a, b in zip(edges, edges[1:], strict=False)]
