@@ -94,8 +94,21 @@ def pack_through_kills(folder: Path, source: Path, *, kills: int, seed: int) -> 
 
 def _start(folder: Path, source: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "fitdoctor", "pack", str(source), "dest", "--workers", "2"]
-        + ["--shard-size", SHARD_SIZE, "--map", "slowing:slowed", *more],
+        [
+            sys.executable,
+            "-m",
+            "fitdoctor",
+            "pack",
+            str(source),
+            "dest",
+            "--workers",
+            "2",
+            "--shard-size",
+            SHARD_SIZE,
+            "--map",
+            "slowing:slowed",
+            *more,
+        ],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stdout=subprocess.DEVNULL,
@@ -124,9 +137,7 @@ def _expected(source: Path) -> Counter[bytes]:
     import numpy as np
 
     arrays = np.load(source)
-    return Counter(
-        x.tobytes() + y.tobytes() for x, y in zip(arrays["x"], arrays["y"], strict=True)
-    )
+    return Counter(x.tobytes() + y.tobytes() for x, y in zip(arrays["x"], arrays["y"], strict=True))
 
 
 if __name__ == "__main__":

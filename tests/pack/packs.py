@@ -33,9 +33,7 @@ def elements(manifest: Manifest) -> list[dict[str, Any]]:
     ]
 
 
-def command(
-    *args: object, cwd: Path, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def command(*args: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "fitdoctor", "pack", *map(str, args)],
         cwd=cwd,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -13,7 +13,20 @@ from fitdoctor.pack.element import normal
 from fitdoctor.pack.example import decoder, encoder, varint, varints
 from fitdoctor.pack.schema import BadElement, Feature, difference, schema_of
 
-DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+]
 
 
 def columns(draw: Any) -> tuple[dict[str, Any], int]:
@@ -30,11 +43,13 @@ def columns(draw: Any) -> tuple[dict[str, Any], int]:
     return found, rows
 
 
+@settings(deadline=None)
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_numbers_of_variable_length_come_back(value: int) -> None:
     assert list(varints(varint(value))) == [value]
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_elements_come_back_and_blocks_equal_rows(data: st.DataObject) -> None:
     block, rows = columns(data.draw)
@@ -49,8 +64,10 @@ def test_elements_come_back_and_blocks_equal_rows(data: st.DataObject) -> None:
         again = decode(record)
         assert schema_of(again) == schema
         for name, value in element.items():
-            assert again[name] == value if isinstance(value, bytes) else (
-                again[name].tobytes() == value.tobytes()
+            assert (
+                again[name] == value
+                if isinstance(value, bytes)
+                else (again[name].tobytes() == value.tobytes())
             )
     made = encode_rows(schema, block, before=3, after=2)
     whole = made.data.tobytes()

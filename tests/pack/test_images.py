@@ -72,7 +72,5 @@ def test_decoding_needs_one_size_or_is_given_one(tmp_path: Path) -> None:
     (root / "cat" / "9.png").write_bytes(picture(1, (20, 20), "PNG"))
     with pytest.raises(UsageError, match=r"cat/9\.png: 'image' is uint8 \[20, 20, 3\]"):
         packed(root, tmp_path / "out", opening={"decode": True})
-    manifest = packed(
-        root, tmp_path / "sized", opening={"decode": True, "size": (4, 5)}
-    ).manifest
+    manifest = packed(root, tmp_path / "sized", opening={"decode": True, "size": (4, 5)}).manifest
     assert manifest.schema[0].shape == (4, 5, 3)

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from packs import elements, images, packed, picture, table
 
@@ -86,9 +87,8 @@ def test_arrays_of_different_lengths_are_refused_unless_chosen(tmp_path: Path) -
     assert [e["y_train"].item() for e in elements(made)] == list(range(5))
 
 
-@given(
-    st.integers(0, 500), st.floats(0.1, 1e7), st.integers(1, 10**7), st.integers(1, 20)
-)
+@settings(deadline=None)
+@given(st.integers(0, 500), st.floats(0.1, 1e7), st.integers(1, 10**7), st.integers(1, 20))
 def test_ranges_hold_every_item_once(
     count: int, item_bytes: float, shard_bytes: int, at_least: int
 ) -> None:
@@ -168,7 +168,9 @@ def test_ragged_lists_and_missing_values_are_named(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({"v": [[1, 2], [3, 4], [5]], "n": [1, None, 3]}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({"v": [[1, 2], [3, 4], [5]], "n": [1, None, 3]}), tmp_path / "a.parquet"
+    )
     with pytest.raises(UsageError, match=r"row [12] of .*a\.parquet"):
         packed(tmp_path / "a.parquet", tmp_path / "out")
     made = packed(tmp_path / "a.parquet", tmp_path / "other", skip_bad=True).manifest
@@ -193,6 +195,7 @@ def test_types_that_cannot_be_stored_are_named(tmp_path: Path) -> None:
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-9, 9), TEXT), min_size=1, max_size=60), st.integers(1, 400))
 def test_csv_comes_back_wherever_it_is_cut(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, str]], cut: int
@@ -208,7 +211,7 @@ def test_csv_comes_back_wherever_it_is_cut(
 
     edges = row_edges(folder / "a.csv", cut)
     got = []
-    for (at, before), (until, after) in zip(edges, edges[1:], strict=False):
+    for (at, before), (until, after) in itertools.pairwise(edges):
         if after > 1:
             for block in source.blocks(Range(max(0, before - 1), after - 1, (at, until))):
                 assert not block.bad

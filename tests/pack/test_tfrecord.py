@@ -3,11 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitdoctor.pack import tfrecord
-
 
 
 def test_masked_checksums_are_the_known_ones() -> None:
@@ -20,6 +19,7 @@ def test_masked_checksums_are_the_known_ones() -> None:
     assert tfrecord.masked(0) == 0xA282EAD8
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=300), max_size=20))
 def test_records_come_back(tmp_path_factory: pytest.TempPathFactory, records: list[bytes]) -> None:
     path = tmp_path_factory.mktemp("records") / "r.tfrecord"
@@ -38,6 +38,7 @@ def test_a_changed_byte_is_found_and_placed(tmp_path: Path, place: int) -> None:
         list(tfrecord.read_records(tmp_path / "r"))
 
 
+@settings(deadline=None)
 @given(st.integers(min_value=1, max_value=22))
 def test_a_cut_file_is_not_taken_for_whole(
     tmp_path_factory: pytest.TempPathFactory, cut: int

@@ -143,9 +143,7 @@ def _values(feature: Feature, column: Any, rows: int) -> list[Piece]:
     flat = np.ascontiguousarray(column).reshape(rows, -1)
     if feature.storage == "int64":
         matrix, lengths = _varint_matrix(flat)
-        return [
-            Piece(matrix[:, number], lengths[:, number]) for number in range(matrix.shape[1])
-        ]
+        return [Piece(matrix[:, number], lengths[:, number]) for number in range(matrix.shape[1])]
     width = feature.size * flat.dtype.itemsize
     return [Piece(flat.view(np.uint8).reshape(rows, width), width)]
 

@@ -127,9 +127,7 @@ def _pack_ranges(
             "identity": identity,
             "ranges": [
                 r.to_json()
-                for r in source.ranges(
-                    options.shard_bytes, max(FEWEST_SHARDS, 2 * options.workers)
-                )
+                for r in source.ranges(options.shard_bytes, max(FEWEST_SHARDS, 2 * options.workers))
             ],
             "schema": [feature.to_json() for feature in _first_schema(source, options)],
         }

@@ -16,9 +16,24 @@ from fitdoctor.errors import UsageError
 # Int64 lists store small numbers in few bytes, but are slow to read; longer ones go raw.
 LONGEST_INT_LIST = 32
 _RAW_DTYPES = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+    [
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+    ]
 )
-_INT_LIST_DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32".split())
+_INT_LIST_DTYPES = frozenset(
+    ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"]
+)
 
 
 class BadElement(ValueError):

@@ -159,7 +159,7 @@ class ArrayRecordFile:
         """Close without caring about what is in it."""
         try:
             self._writer.close()
-        except Exception:  # noqa: BLE001, S110 - the library's own error; the file is deleted
+        except Exception:  # noqa: BLE001 - the library's own error; the file is deleted
             pass
 
 

@@ -16,9 +16,7 @@ from fitdoctor.pack.shard import Receipt
 _RECORDS_AT_ONCE = 1024
 
 
-def verify(
-    manifest: Manifest, report: Callable[[int, int], None] | None = None
-) -> list[str]:
+def verify(manifest: Manifest, report: Callable[[int, int], None] | None = None) -> list[str]:
     """What is wrong, one sentence each; empty when all is as the manifest says."""
     wrong: list[str] = []
     for shard in manifest.shards:

@@ -119,4 +119,6 @@ def _images(tf: Any, request: Request, feature: Feature, encoded: Any) -> Any:
             image = tf.cast(tf.clip_by_value(tf.round(image), 0, 255), tf.uint8)
         return tf.ensure_shape(image, shape or (None, None, 3))
 
-    return tf.map_fn(decode, encoded, fn_output_signature=tf.TensorSpec(shape or (None, None, 3), tf.uint8))
+    return tf.map_fn(
+        decode, encoded, fn_output_signature=tf.TensorSpec(shape or (None, None, 3), tf.uint8)
+    )

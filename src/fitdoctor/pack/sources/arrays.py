@@ -112,9 +112,9 @@ def _mapped_member(path: Path, member: str) -> Any:
         if version not in ((1, 0), (2, 0)):
             return None
         read = np.lib.format.read_array_header_1_0
-        shape, fortran, dtype = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(
-            file
-        )
+        shape, fortran, dtype = (
+            read if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )(file)
         if dtype.hasobject or fortran or not all(shape):
             return None
         return np.memmap(path, dtype, "r", file.tell(), shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +52,7 @@ class CsvFile:
         # Numbers count the header too, so the rows of a range begin one lower.
         return [
             Range(max(0, rows - 1), next_rows - 1, (at, until))
-            for (at, rows), (until, next_rows) in zip(edges, edges[1:], strict=False)
+            for (at, rows), (until, next_rows) in itertools.pairwise(edges)
             if next_rows > 1
         ]
 

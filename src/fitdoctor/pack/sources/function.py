@@ -191,7 +191,7 @@ def open_function(spec: str, *, unbatch: bool) -> Indexed | Streamed:
         return Streamed(spec, unbatch, made)
     raise UsageError(
         f"{spec} returned a {type(made).__name__}",
-        expected="a tf.data dataset, a PyDataset, a generator, or something with a length and items",
+        expected="a tf.data dataset, a PyDataset, a generator, or a thing with length and items",
     )
 
 
@@ -203,7 +203,7 @@ def _indexed(spec: str, made: Any, batches: bool) -> Indexed:
         try:
             item = made[number]
             parts = normal(tuple(item) if batches and isinstance(item, list) else item)
-        except Exception:  # noqa: BLE001, S112 - a bad item is named when its turn comes
+        except Exception:  # noqa: BLE001 - a bad item is named when its turn comes
             continue
         sizes.append(sum(v.nbytes if isinstance(v, np.ndarray) else len(v) for v in parts.values()))
     return Indexed(spec, count, batches, sum(sizes) / max(1, len(sizes) - 1), made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -95,9 +96,7 @@ def even_ranges(count: int, item_bytes: float, shard_bytes: int, at_least: int) 
     )
 
 
-def ranges_by_edges(
-    ends: npt.NDArray[np.float64], shard_bytes: int, at_least: int
-) -> list[Range]:
+def ranges_by_edges(ends: npt.NDArray[np.float64], shard_bytes: int, at_least: int) -> list[Range]:
     """Ranges of items, given the bytes of all items up to and with each.
 
     At least `at_least` of them where there is enough for it, so that many can write and read.
@@ -109,4 +108,4 @@ def ranges_by_edges(
     wanted = min(wanted, len(ends))
     cuts = np.searchsorted(ends, total * np.arange(1, wanted) / wanted, side="right")
     edges = [0, *sorted({int(cut) for cut in cuts} - {0, len(ends)}), len(ends)]
-    return [Range(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [Range(a, b) for a, b in itertools.pairwise(edges)]
