@@ -50,6 +50,7 @@ def main() -> int:
         images, table = make_images(folder, options.images), make_table(folder, options.rows)
         rows = [*image_rows(folder, images, options), *table_rows(folder, table, options)]
         rows += reading_rows(folder, images, options)
+        rows += break_even_rows(folder, images, options)
     machine = {"cpus": os.cpu_count(), "platform": platform.platform(), "python": sys.version}
     for row in rows:
         print(_line(row), flush=True)
@@ -220,11 +221,71 @@ def _writing(
     ]
 
 
-def _packed(source: Path, dest: Path, workers: int) -> dict[str, Any]:
+def break_even_rows(
+    folder: Path, images: Path, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """An epoch of decoded images from files, from the pack as encoded, and packed as pixels."""
+    import tensorflow as tf
+
+    import fitdoctor
+
+    files = [str(path) for path in sorted(images.rglob("*.jpg"))]
+
+    def decode(path: Any) -> Any:
+        return tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+
+    def from_files() -> Any:
+        data = tf.data.Dataset.from_tensor_slices(files)
+        data = data.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
+        return data.batch(256).prefetch(2)
+
+    made = {name: folder / name for name in ("encoded", "pixels")}
+    costs = {
+        "files, decoded every epoch": 0.0,
+        "pack, decoded every epoch": _packed(images, made["encoded"], 2)["seconds"],
+        "pack of pixels (--decode)": _packed(images, made["pixels"], 2, "decode")["seconds"],
+    }
+    epochs: dict[str, Callable[[], Any]] = {
+        "files, decoded every epoch": from_files,
+        "pack, decoded every epoch": lambda: fitdoctor.load(
+            made["encoded"], batch=256, fields=("image",)
+        ),
+        "pack of pixels (--decode)": lambda: fitdoctor.load(
+            made["pixels"], batch=256, fields=("image",)
+        ),
+    }
+    seconds: dict[str, list[float]] = {way: [] for way in epochs}
+    for _ in range(options.rounds):
+        for way, data in epochs.items():
+            started = time.perf_counter()
+            for _ in data():
+                pass
+            seconds[way].append(time.perf_counter() - started)
+    middle = {way: statistics.median(times) for way, times in seconds.items()}
+    base = middle["files, decoded every epoch"]
+    rows = []
+    for way, took in middle.items():
+        saved = base - took
+        rows.append(
+            {
+                "what": "one epoch",
+                "way": way,
+                "items": len(files),
+                "items_per_s": len(files) / took,
+                "pack_s": costs[way],
+                "break_even_epochs": costs[way] / saved if costs[way] and saved > 0 else None,
+                "seconds": seconds[way],
+            }
+        )
+    return rows
+
+
+def _packed(source: Path, dest: Path, workers: int, *more: str) -> dict[str, Any]:
     """The command in a process of its own, from its start to its end; peak memory of all."""
     started = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.pack_once", str(source), str(dest), str(workers)],
+        [sys.executable, "-m", "benchmarks.pack_once", str(source), str(dest), str(workers)]
+        + list(more),
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
@@ -310,6 +371,8 @@ def _line(row: dict[str, Any]) -> str:
         parts.append(f"{row['mb_per_s']:8,.0f} MB/s")
     if "against_plain" in row:
         parts.append(f"{row['against_plain']:6.2f}x the loop")
+    if row.get("break_even_epochs"):
+        parts.append(f"pays after {row['break_even_epochs']:.1f} epochs")
     if row.get("peak_rss_mb"):
         parts.append(f"peak {row['peak_rss_mb']:.0f} MB")
     return "  ".join(parts)

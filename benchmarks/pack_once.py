@@ -14,9 +14,10 @@ def main() -> int:
     from fitdoctor.pack.packing import Options, pack
     from fitdoctor.pack.sources.opening import open_source
 
-    source, dest, workers = sys.argv[1:]
+    source, dest, workers, *more = sys.argv[1:]
     started = time.perf_counter()
-    done = pack(open_source(source), Path(dest), Options(workers=int(workers)))
+    opened = open_source(source, decode="decode" in more)
+    done = pack(opened, Path(dest), Options(workers=int(workers)))
     seconds = time.perf_counter() - started
     result = {
         "seconds": seconds,
