@@ -284,8 +284,7 @@ def _packed(source: Path, dest: Path, workers: int, *more: str) -> dict[str, Any
     """The command in a process of its own, from its start to its end; peak memory of all."""
     started = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.pack_once", str(source), str(dest), str(workers)]
-        + list(more),
+        [sys.executable, "-m", "benchmarks.pack_once", str(source), str(dest), str(workers), *more],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,

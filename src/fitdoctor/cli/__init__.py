@@ -16,7 +16,7 @@ from fitdoctor.errors import FitdoctorError, UsageError
 from fitdoctor.report.text import clean
 
 # In the order of `fitdoctor --help`; each is a module of this package with a `command`.
-COMMANDS = ("run", "report", "rule", "pack")
+COMMANDS = ("run", "report", "rule", "pack", "scale")
 INTERRUPTED = 130
 WRONG_USE = 2
 
