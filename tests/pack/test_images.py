@@ -61,6 +61,16 @@ def test_bad_images_can_be_left_out_and_are_listed(tmp_path: Path) -> None:
     assert {bad.item for bad in manifest.skipped} == {"cat/0.jpg", "dog/3.png"}
 
 
+def test_a_pack_that_met_a_bad_image_goes_on_without_it(tmp_path: Path) -> None:
+    root = images(tmp_path, per_class=300)
+    (root / "dog" / "99.png").write_bytes(b"")  # not in the first block, nor in the first shard
+    with pytest.raises(UsageError, match=r"dog/99\.png: the file is empty"):
+        packed(root, tmp_path / "out", shard_bytes=30_000)
+    done = packed(root, tmp_path / "out", shard_bytes=30_000, skip_bad=True)
+    assert done.kept_shards > 0
+    assert (done.manifest.records, len(done.manifest.skipped)) == (599, 1)
+
+
 def test_a_folder_without_images_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no images"):
         packed(tmp_path, tmp_path / "out")

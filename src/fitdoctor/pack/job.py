@@ -84,8 +84,8 @@ def bad_item(bad: Skipped) -> UsageError:
     return UsageError(
         f"{bad.item}: {bad.reason}",
         expected="items that can be read and are all of one schema",
-        advice="mend or remove it and give the same command again, or --skip-bad to leave out "
-        "such items",
+        advice="the same command with --skip-bad leaves out such items; or mend it and begin anew "
+        "with --force",
     )
 
 

@@ -89,12 +89,12 @@ def pack(
 
 
 def _identity(source: Source | Stream, options: Options) -> dict[str, Any]:
+    # Not whether bad items are left out: a shard that is finished without that stays right.
     return {
         "source": source.facts(),
         "format": options.file_format,
         "shard_bytes": options.shard_bytes,
         "map": [options.map_spec, code_stamp(options.map_spec)] if options.map_spec else None,
-        "skip_bad": options.skip_bad,
     }
 
 
