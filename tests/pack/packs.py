@@ -72,6 +72,6 @@ def images(folder: Path, per_class: int = 10) -> Path:
     for number, name in enumerate(("cat", "dog")):
         (root / name).mkdir(parents=True)
         for image in range(per_class):
-            data = picture(image + 100 * number, kind="PNG" if image % 2 else "JPEG")
+            data = picture(image % 100 + 100 * number, kind="PNG" if image % 2 else "JPEG")
             (root / name / f"{image}.{'png' if image % 2 else 'jpg'}").write_bytes(data)
     return root
