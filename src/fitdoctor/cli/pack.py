@@ -21,7 +21,7 @@ LISTED_SKIPS = 10
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
-class SizeType(click.ParamType):
+class SizeType(click.ParamType[int]):
     """A number of bytes such as 128MB."""
 
     name = "size"
@@ -37,7 +37,7 @@ class SizeType(click.ParamType):
         return size
 
 
-class ShapeType(click.ParamType):
+class ShapeType(click.ParamType[tuple[int, int]]):
     """Height and width such as 224x224."""
 
     name = "shape"

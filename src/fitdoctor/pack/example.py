@@ -19,6 +19,8 @@ _TAG_1 = b"\x0a"  # field 1, length-delimited
 _U64 = (1 << 64) - 1
 # Labels and other small numbers come again and again.
 _SMALL = 1 << 14
+# Lengths whose heads are kept; images of ever new lengths must not fill the memory.
+_REMEMBERED = 1 << 16
 
 
 def varint(value: int) -> bytes:
@@ -46,40 +48,44 @@ def encoder(schema: Schema) -> Callable[[dict[str, Any]], bytes]:
     It raises BadElement for one that does not.
     """
     count = len(schema)
-    fields = [(f.name, _TAG_1 + _sized(f.name.encode()), _list_writer(f)) for f in schema]
+    fields = [(f.name, _Head(f), _payload(f)) for f in schema]
 
     def encode(element: dict[str, Any]) -> bytes:
         if len(element) != count:
             raise BadElement("it has other values than the first element")
-        parts: list[bytes] = []
-        for name, key, write in fields:
+        parts: list[bytes] = [b""]
+        total = 0
+        for name, head, payload in fields:
             try:
-                value = element[name]
+                data = payload(element[name])
             except KeyError:
                 raise BadElement(f"{name!r}, which the first element has, is missing") from None
-            feature = write(value)
-            entry = key + b"\x12" + varint(len(feature)) + feature
-            parts.append(_TAG_1 + varint(len(entry)) + entry)
-        features = b"".join(parts)
-        return _TAG_1 + varint(len(features)) + features
+            before = head[len(data)]
+            total += len(before) + len(data)
+            parts += (before, data)
+        parts[0] = _TAG_1 + varint(total)
+        # The one copy of the data, which may be a large image.
+        return b"".join(parts)
 
     return encode
 
 
-def _sized(data: bytes) -> bytes:
-    return varint(len(data)) + data
+class _Head(dict[int, bytes]):
+    """All bytes of a feature before its data: they depend on nothing but the data's length."""
 
+    def __init__(self, feature: Feature) -> None:
+        name = feature.name.encode()
+        self._key = _TAG_1 + varint(len(name)) + name + b"\x12"
+        self._tag = _KIND_TAG[feature.storage]
 
-def _list_writer(feature: Feature) -> Callable[[Any], bytes]:
-    tag = _KIND_TAG[feature.storage]
-    payload = _payload(feature)
-
-    def write(value: Any) -> bytes:
-        data = payload(value)
-        inner = varint(len(data))
-        return tag + varint(1 + len(inner) + len(data)) + _TAG_1 + inner + data
-
-    return write
+    def __missing__(self, length: int) -> bytes:
+        values = _TAG_1 + varint(length)
+        kind = self._tag + varint(len(values) + length) + values
+        entry = self._key + varint(len(kind) + length) + kind
+        head = _TAG_1 + varint(len(entry) + length) + entry
+        if len(self) < _REMEMBERED:
+            self[length] = head
+        return head
 
 
 def _payload(feature: Feature) -> Callable[[Any], bytes]:

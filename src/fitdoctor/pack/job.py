@@ -49,13 +49,15 @@ class Elements:
         """Whether a function of the user changes the elements."""
         return self._map is not None
 
-    def record(self, name: str, raw: Any) -> bytes | None:
+    def record(self, name: str, raw: Any, *, is_normal: bool = False) -> bytes | None:
         """An element as an Example, or None when it was left out.
 
         Raises:
             UsageError: It is bad, and bad ones are not left out.
         """
         try:
+            if is_normal and self._map is None:
+                return self._encode(raw)
             return self._encode(mapped(raw, self._map))
         except BadElement as error:
             self.leave_out(Skipped(name, self._reason(raw, str(error))))
@@ -124,8 +126,7 @@ def write_shard(
             written = _write_block(writer, elements, block)
             items += block.items
             for facts in block.images:
-                if facts is not writer.images:
-                    writer.images = agreed(writer.images, facts)
+                writer.images = agreed(writer.images, facts)
             if report is not None:
                 report(block.items, written)
         writer.skipped = elements.skipped
@@ -162,8 +163,9 @@ def _column_bytes(column: Any) -> int:
 def _write_elements(writer: ShardWriter, elements: Elements, block: Block) -> int:
     records: list[bytes] = []
     waiting = total = 0
+    normal_already = block.is_normal or block.columns is not None
     for name, raw in block.each():
-        record = elements.record(name, raw)
+        record = elements.record(name, raw, is_normal=normal_already)
         if record is None:
             continue
         records.append(record)

@@ -15,6 +15,10 @@ import sys
 
 from fitdoctor.pack.extras import needed
 
+# TensorFlow's own 30 s and 60 s keep training waiting a minute for a worker that is gone.
+HEARTBEAT_MS = 1_000
+WORKER_TIMEOUT_MS = 5_000
+
 
 def main() -> int:
     """Serve until ended; prints the port on a line of its own once it is ready."""
@@ -26,7 +30,9 @@ def main() -> int:
     options = parser.parse_args()
     service = needed("tensorflow", "test").data.experimental.service
     if options.role == "dispatcher":
-        server = service.DispatchServer(service.DispatcherConfig(port=options.port))
+        server = service.DispatchServer(
+            service.DispatcherConfig(port=options.port, worker_timeout_ms=WORKER_TIMEOUT_MS)
+        )
         port = int(server.target.rpartition(":")[2])
     else:
         if not options.dispatcher:
@@ -37,6 +43,7 @@ def main() -> int:
                 dispatcher_address=options.dispatcher,
                 worker_address=f"{options.host}:{port}",
                 port=port,
+                heartbeat_interval_ms=HEARTBEAT_MS,
             )
         )
     sys.stdout.write(f"{port}\n")

@@ -66,6 +66,9 @@ class RecordFile(Protocol):
     def close(self) -> int:
         """Make it safe on the disk, and return its CRC32C."""
 
+    def abandon(self) -> None:
+        """Close without caring about what is in it."""
+
 
 class TFRecordFile:
     """A TFRecord file."""
@@ -171,8 +174,8 @@ class ShardWriter:
         self._folder, self._number, self._schema = folder, number, schema
         self.file = shard_name(number, file_format)
         self._part = folder / WORK_FOLDER / f"{self.file}.{os.getpid()}.part"
-        kinds = {"tfrecord": TFRecordFile, "arrayrecord": ArrayRecordFile}
-        self._records: TFRecordFile | ArrayRecordFile = kinds[file_format](self._part)
+        kind = TFRecordFile if file_format == "tfrecord" else ArrayRecordFile
+        self._records: RecordFile = kind(self._part)
         self._sums = bytearray()
         self.skipped: list[Skipped] = []
         self.images: dict[str, Any] = {}

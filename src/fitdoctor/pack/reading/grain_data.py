@@ -14,12 +14,11 @@ def grain_dataset(request: Request) -> Any:
     """The dataset, shuffled as a whole: grain needs no buffer for it."""
     grain = needed("grain", "pack")
     data = grain.MapDataset.source(_source(request))
-    if request.seed is not None or request.shuffle:
-        data = data.seed(request.seed or 0)
-    if request.shuffle:
-        data = data.shuffle()
     if request.count > 1:
+        # Before the shuffle: readers with different seeds still share without overlap.
         data = data[request.index :: request.count]
+    if request.shuffle:
+        data = data.seed(request.seed or 0).shuffle()
     reader = ElementReader(request)
     if request.batch is None:
         return data.map(reader)

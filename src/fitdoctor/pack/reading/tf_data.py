@@ -45,12 +45,13 @@ def tf_dataset(request: Request) -> Any:
 
 def _records(tf: Any, request: Request) -> Any:
     paths = request.paths
+    if not request.by_shard or (request.count == 1 and not request.shuffle):
+        # One shard after another, in the pack's order: readers that share shards by taking
+        # elements in turn must all count alike.
+        return tf.data.TFRecordDataset(paths, buffer_size=1 << 20)
     files = tf.data.Dataset.from_tensor_slices(tf.constant(paths, tf.string))
     if request.shuffle:
         files = files.shuffle(max(1, len(paths)), seed=request.seed)
-    elif request.count == 1 or not request.by_shard:
-        # The order of the pack: one shard after another, read ahead.
-        return tf.data.TFRecordDataset(paths, buffer_size=1 << 20)
     return files.interleave(
         lambda path: tf.data.TFRecordDataset(path, buffer_size=1 << 20),
         cycle_length=max(1, min(SHARDS_AT_ONCE, len(paths))),

@@ -28,7 +28,7 @@ _AROUND_BYTES = 96
 class ImageFolder:
     """Images in the order of their paths, with the number of their class."""
 
-    root: Path
+    root: str
     files: list[tuple[str, int, int]]  # path below root, bytes, number of the class
     classes: list[str]
     stamp: str  # over paths, sizes and times
@@ -39,7 +39,7 @@ class ImageFolder:
         """Which files, and what is done with them."""
         return {
             "kind": "images",
-            "path": str(self.root),
+            "path": self.root,
             "count": len(self.files),
             "classes": self.classes,
             "stamp": self.stamp,
@@ -54,32 +54,36 @@ class ImageFolder:
 
     def blocks(self, part: Range) -> Iterator[Block]:
         """Images as they are on the disk, each looked at enough to know that it is whole."""
+        labels = [np.array(number, np.int64) for number in range(len(self.classes))]
         for start in range(part.start, part.stop, BLOCK_FILES):
             files = self.files[start : min(start + BLOCK_FILES, part.stop)]
-            block = Block(len(files))
-            for path, _, number in files:
+            block = Block(len(files), is_normal=True)
+            for path, size, number in files:
                 try:
-                    block.elements.append((path, self._element(path, number, block.images)))
+                    element = self._element(path, size, block.images)
+                    if labels:
+                        element["label"] = labels[number]
+                    block.elements.append((path, element))
                 except (OSError, BadElement) as error:
                     reason = error.strerror if isinstance(error, OSError) else str(error)
                     block.bad.append(Skipped(path, reason or str(error)))
             yield block
 
-    def _element(self, path: str, number: int, images: list[dict[str, Any]]) -> dict[str, Any]:
+    def _element(self, path: str, size: int, images: list[dict[str, Any]]) -> dict[str, Any]:
         # Plain system calls: a buffered file object costs as much as reading a small image.
-        descriptor = os.open(os.path.join(self.root, path), os.O_RDONLY)
+        descriptor = os.open(f"{self.root}/{path}", os.O_RDONLY)
         try:
-            data = os.read(descriptor, os.fstat(descriptor).st_size)
+            data = os.read(descriptor, size + 1)
         finally:
             os.close(descriptor)
+        if len(data) != size:
+            raise BadElement(f"it had {size} bytes when the pack was begun, and has others now")
         facts = image_facts(data)
         element: dict[str, Any] = {"image": data, "name": path.encode()}
         if self.decode:
             element["image"] = decoded(data, self.size)
         else:
             images.append(facts)
-        if self.classes:
-            element["label"] = np.array(number, np.int64)
         return element
 
 
@@ -102,7 +106,7 @@ def open_folder(root: Path, *, decode: bool, size: tuple[int, int] | None) -> Im
             expected="images in folders named for their classes: " + " ".join(SUFFIXES),
             advice="the folder that holds one folder per class",
         )
-    return ImageFolder(root, found, classes, digest.hexdigest(), decode, size)
+    return ImageFolder(str(root), found, classes, digest.hexdigest(), decode, size)
 
 
 def _images(root: Path, name: str) -> Iterator[tuple[str, int, int]]:

@@ -107,7 +107,9 @@ def open_parquet(path: Path, fields: tuple[str, ...]) -> ParquetFiles:
     parquet = needed("pyarrow.parquet", "pack")
     errors = needed("pyarrow", "pack").ArrowException
     paths = sorted(p for p in path.iterdir() if p.suffix in SUFFIXES) if path.is_dir() else [path]
-    counts, names, size = [], [], 0
+    counts: list[int] = []
+    names: list[str] = []
+    size = 0
     for each in paths:
         try:
             metadata = parquet.ParquetFile(each).metadata

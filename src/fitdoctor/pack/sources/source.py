@@ -45,6 +45,7 @@ class Block:
     name_of: Callable[[int], str] = str  # of a row of the columns
     bad: list[Skipped] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)  # facts of encoded images
+    is_normal: bool = False  # the elements are flat dicts of bytes and arrays already
 
     def each(self) -> Iterator[tuple[str, Any]]:
         """The elements with their names, whatever form the block has."""
