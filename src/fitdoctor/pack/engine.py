@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import signal
@@ -43,6 +44,9 @@ def run_local(job: Job, tasks: Tasks, workers: int, report: Report) -> Iterator[
     pool = ProcessPoolExecutor(
         workers, mp_context=context, initializer=_begin, initargs=(job, counters, os.getpid())
     )
+    # Forked workers share this process's memory as long as nobody writes to it, and the garbage
+    # collector writes to every object that it looks at.
+    gc.freeze()
     try:
         yield from _results(pool, tasks, counters, report)
     except BrokenProcessPool as error:
@@ -53,6 +57,7 @@ def run_local(job: Job, tasks: Tasks, workers: int, report: Report) -> Iterator[
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        gc.unfreeze()
 
 
 def _can_fork() -> bool:

@@ -120,6 +120,8 @@ def _payload(feature: Feature) -> Callable[[Any], bytes]:
     def as_varints(value: Any) -> bytes:
         if not isinstance(value, np.ndarray) or value.dtype != expected or value.shape != shape:
             check(value)
+        if not shape:
+            return varint(int(value.item()))
         return b"".join([varint(int(number)) for number in value.ravel().tolist()])
 
     return as_varints if feature.storage == "int64" else as_raw

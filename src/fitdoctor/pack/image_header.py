@@ -54,10 +54,12 @@ def _jpeg(data: bytes) -> dict[str, Any]:
         if marker in _SOF and at + 10 <= end:
             height, width, channels = struct.unpack_from(">HHB", data, at + 5)
             found = {"format": "jpeg", "height": height, "width": width, "channels": channels}
+            if data.endswith(_EOI):  # as nearly all do: no need to look further
+                return found
         at += 2 + length
         if marker == _SOS:
             # Inside the coded data the end marker cannot occur by chance.
-            if found and (data.endswith(_EOI) or data.find(_EOI, at) >= 0):
+            if found and data.find(_EOI, at) >= 0:
                 return found
             raise BadElement("the JPEG file is cut off")
     raise BadElement("the JPEG file is cut off" if at >= end - 4 else "the JPEG header is damaged")

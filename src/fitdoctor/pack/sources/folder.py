@@ -95,26 +95,30 @@ def open_folder(root: Path, *, decode: bool, size: tuple[int, int] | None) -> Im
     """
     classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
     found: list[tuple[str, int, int]] = []
-    digest = hashlib.sha256()
+    seen: list[tuple[str, int, int]] = []
     for number, name in enumerate(classes or [""]):
-        for path, size_bytes, time_ns in sorted(_images(root, name)):
-            found.append((path, size_bytes, number))
-            digest.update(f"{path}\0{size_bytes}\0{time_ns}\n".encode("utf-8", "surrogateescape"))
+        images = sorted(_images(root, name))
+        seen += images
+        found += [(path, count_bytes, number) for path, count_bytes, _ in images]
+    stamp = hashlib.sha256(repr(seen).encode()).hexdigest()
     if not found:
         raise UsageError(
             f"there are no images in {root}",
             expected="images in folders named for their classes: " + " ".join(SUFFIXES),
             advice="the folder that holds one folder per class",
         )
-    return ImageFolder(str(root), found, classes, digest.hexdigest(), decode, size)
+    return ImageFolder(str(root), found, classes, stamp, decode, size)
 
 
-def _images(root: Path, name: str) -> Iterator[tuple[str, int, int]]:
-    with os.scandir(os.path.join(root, name)) as entries:
+def _images(root: Path, name: str) -> list[tuple[str, int, int]]:
+    """Path below root, bytes and time of every image below a folder."""
+    images = []
+    with os.scandir(f"{root}/{name}") as entries:
         for entry in entries:
             path = f"{name}/{entry.name}" if name else entry.name
             if entry.is_dir():
-                yield from _images(root, path)
+                images += _images(root, path)
             elif entry.name.lower().endswith(SUFFIXES):
                 facts = entry.stat()
-                yield path, facts.st_size, facts.st_mtime_ns
+                images.append((path, facts.st_size, facts.st_mtime_ns))
+    return images
