@@ -33,6 +33,8 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.input
 	$(BIN)/python -m benchmarks.articles
+	$(BIN)/python -m benchmarks.pack
+	$(BIN)/python -m benchmarks.pack_kills
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -9,14 +9,19 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in typing, which is not imported here
 if TYPE_CHECKING:
     from fitdoctor.api import diagnose, speedup
+    from fitdoctor.pack.reading.load import load
 
 # `Watch` is not listed: `from fitdoctor import *` must not import Keras.
-__all__ = ["__version__", "diagnose", "load_ipython_extension", "speedup"]
+__all__ = ["__version__", "diagnose", "load", "load_ipython_extension", "speedup"]
 
 __version__ = "0.1.0"
 
 # Where the library's functions live; loaded when they are asked for.
-_LIBRARY = {"diagnose": "fitdoctor.api", "speedup": "fitdoctor.api"}
+_LIBRARY = {
+    "diagnose": "fitdoctor.api",
+    "load": "fitdoctor.pack.reading.load",
+    "speedup": "fitdoctor.api",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -20,7 +20,16 @@ except SystemExit:
 
 
 @pytest.mark.parametrize(
-    "args", [["--help"], ["--version"], ["run", "--help"], ["report", "-h"], ["rule", "-h"]]
+    "args",
+    [
+        ["--help"],
+        ["--version"],
+        ["run", "--help"],
+        ["report", "-h"],
+        ["rule", "-h"],
+        ["pack", "-h"],
+        ["scale", "-h"],
+    ],
 )
 def test_help_imports_nothing_heavy(tmp_path: Path, args: list[str]) -> None:
     import sys

@@ -16,7 +16,19 @@ from fitdoctor.errors import FitdoctorError, UsageError
 from fitdoctor.report.text import clean
 
 # In the order of `fitdoctor --help`; each is a module of this package with a `command`.
-COMMANDS = ("run", "fix", "prove", "boost", "devices", "report", "compare", "lint", "rule")
+COMMANDS = (
+    "run",
+    "fix",
+    "prove",
+    "boost",
+    "devices",
+    "report",
+    "compare",
+    "lint",
+    "pack",
+    "scale",
+    "rule",
+)
 INTERRUPTED = 130
 WRONG_USE = 2
 

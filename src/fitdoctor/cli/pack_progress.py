@@ -1,0 +1,80 @@
+"""A bar with rate and time left, on a terminal; nothing in a pipe."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from fitdoctor.pack.packing import Listener
+from fitdoctor.units import size
+
+
+class PackProgress(Listener):
+    """Shows how far a pack is."""
+
+    def __init__(self, verb: str, *, quiet: bool) -> None:
+        """Prepare; the bar appears when the plan stands."""
+        self._verb, self._quiet = verb, quiet
+        self._bar: Any = None
+        self._task: Any = None
+        self._bytes = 0
+
+    def __enter__(self) -> PackProgress:
+        """Nothing to do yet: workers are forked before a bar's thread may run."""
+        return self
+
+    def begin(self, items: int | None, kept_items: int) -> None:
+        """Make the bar; it is drawn when it is told something."""
+        if self._quiet:
+            return
+        import sys
+
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import TimeRemainingColumn as Left
+
+        console = Console(file=sys.stderr)
+        if not console.is_terminal:
+            return
+        self._bar = Progress(
+            TextColumn("fitdoctor · {task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            Left(),
+            console=console,
+            transient=True,
+            # No thread of its own: a process with threads cannot be forked safely.
+            auto_refresh=False,
+        )
+        self._task = self._bar.add_task(self._verb, total=items, completed=kept_items, rate="")
+
+    def report(self, items: int, count_bytes: int) -> None:
+        """Advance."""
+        if self._bar is None:
+            return
+        if not self._bar.live.is_started:
+            self._bar.start()
+        self._bytes += count_bytes
+        self._bar.advance(self._task, items)
+        task = self._bar.tasks[0]
+        seconds = task.elapsed or 0.0
+        if seconds > 0:
+            self._bar.update(self._task, rate=f"{size(self._bytes / seconds)}/s")
+        self._refresh_now_and_then(seconds)
+
+    def _refresh_now_and_then(self, seconds: float) -> None:
+        # A stream reports every element.
+        if seconds - getattr(self, "_drawn", -1.0) >= 0.1:
+            self._drawn = seconds
+            self._bar.refresh()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the bar away."""
+        if self._bar is not None and self._bar.live.is_started:
+            self._bar.stop()

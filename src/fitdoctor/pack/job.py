@@ -1,0 +1,177 @@
+"""What a worker does: read the items of a range, preprocess, check, encode, write one shard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fitdoctor.errors import UsageError
+from fitdoctor.pack.columns import fits
+from fitdoctor.pack.element import normal
+from fitdoctor.pack.example import encoder
+from fitdoctor.pack.image_header import agreed
+from fitdoctor.pack.schema import BadElement, Schema, difference, schema_of
+from fitdoctor.pack.shard import Receipt, ShardWriter, Skipped, not_written
+from fitdoctor.pack.sources.function import load_function
+from fitdoctor.pack.sources.source import Block, Range, Source
+
+# Encoded elements that are written in one go.
+WRITE_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a worker needs to know; it travels to other processes and machines."""
+
+    source: Source
+    folder: Path
+    file_format: str
+    schema: Schema
+    map_spec: str | None
+    skip_bad: bool
+
+
+class Elements:
+    """Turns raw elements into records; keeps count of those that are bad."""
+
+    def __init__(self, schema: Schema, map_spec: str | None, skip_bad: bool) -> None:
+        """Find the user's function once."""
+        self.schema = schema
+        self._encode = encoder(schema)
+        self._map = load_function(map_spec) if map_spec else None
+        self._skip_bad = skip_bad
+        self.skipped: list[Skipped] = []
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether a function of the user changes the elements."""
+        return self._map is not None
+
+    def record(self, name: str, raw: Any, *, is_normal: bool = False) -> bytes | None:
+        """An element as an Example, or None when it was left out.
+
+        Raises:
+            UsageError: It is bad, and bad ones are not left out.
+        """
+        try:
+            if is_normal and self._map is None:
+                return self._encode(raw)
+            return self._encode(mapped(raw, self._map))
+        except BadElement as error:
+            self.leave_out(Skipped(name, self._reason(raw, str(error))))
+            return None
+
+    def _reason(self, raw: Any, reason: str) -> str:
+        """In the words of the whole schema, where the element can be seen as a whole."""
+        try:
+            return difference(self.schema, schema_of(mapped(raw, self._map))) or reason
+        except BadElement:
+            return reason
+
+    def leave_out(self, bad: Skipped) -> None:
+        """Note an item that cannot be stored.
+
+        Raises:
+            UsageError: Bad items are not left out.
+        """
+        if not self._skip_bad:
+            raise bad_item(bad)
+        self.skipped.append(bad)
+
+
+def bad_item(bad: Skipped) -> UsageError:
+    """What to say about an item that cannot be stored."""
+    return UsageError(
+        f"{bad.item}: {bad.reason}",
+        expected="items that can be read and are all of one schema",
+        advice="the same command with --skip-bad leaves out such items; or mend it and begin anew "
+        "with --force",
+    )
+
+
+def mapped(raw: Any, function: Callable[[Any], Any] | None) -> dict[str, Any]:
+    """An element after the user's function, in the normal form.
+
+    Raises:
+        BadElement: The function failed, or made something that cannot be stored.
+    """
+    if function is None:
+        return normal(raw)
+    try:
+        made = function(raw)
+    except Exception as error:
+        raise BadElement(f"the map failed: {type(error).__name__}: {error}") from error
+    if made is None:
+        raise BadElement("the map returned nothing")
+    return normal(made)
+
+
+def write_shard(
+    job: Job, number: int, part: Range, report: Callable[[int, int], None] | None = None
+) -> Receipt:
+    """Write the shard of a range; `report` is told items and bytes as they are written.
+
+    Raises:
+        UsageError: An item is bad, and bad ones are not left out.
+        OutputError: The disk does not take it.
+    """
+    elements = Elements(job.schema, job.map_spec, job.skip_bad)
+    writer: ShardWriter | None = None
+    try:
+        writer = ShardWriter(job.folder, number, job.file_format, job.schema)
+        items = 0
+        for block in job.source.blocks(part):
+            written = _write_block(writer, elements, block)
+            items += block.items
+            for facts in block.images:
+                writer.images = agreed(writer.images, facts)
+            if report is not None:
+                report(block.items, written)
+        writer.skipped = elements.skipped
+        return writer.finish(items)
+    except BaseException as error:
+        if writer is not None:
+            writer.abandon()
+        if isinstance(error, OSError):
+            raise not_written(job.folder, error) from error
+        raise
+
+
+def _write_block(writer: ShardWriter, elements: Elements, block: Block) -> int:
+    for bad in block.bad:
+        elements.leave_out(bad)
+    columns = block.columns
+    if columns is not None and not elements.is_mapped:
+        if not len(next(iter(columns.values()))):
+            return 0
+        try:
+            # Wrong names or types: one by one, to say which element it is.
+            if set(columns) == {f.name for f in elements.schema} and fits(elements.schema, columns):
+                writer.add_rows(columns)
+                return sum(_column_bytes(column) for column in columns.values())
+        except BadElement:
+            pass
+    return _write_elements(writer, elements, block)
+
+
+def _column_bytes(column: Any) -> int:
+    return sum(map(len, column)) if isinstance(column, list) else int(column.nbytes)
+
+
+def _write_elements(writer: ShardWriter, elements: Elements, block: Block) -> int:
+    records: list[bytes] = []
+    waiting = total = 0
+    normal_already = block.is_normal or block.columns is not None
+    for name, raw in block.each():
+        record = elements.record(name, raw, is_normal=normal_already)
+        if record is None:
+            continue
+        records.append(record)
+        waiting += len(record)
+        if waiting >= WRITE_BYTES:
+            writer.add(records)
+            total, waiting, records = total + waiting, 0, []
+    writer.add(records)
+    return total + waiting

@@ -1,0 +1,1 @@
+"""Reading packs: one file per library that reads them."""
