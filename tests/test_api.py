@@ -35,7 +35,13 @@ print("diagnosed")
 
 
 def test_public_names_are_pinned() -> None:
-    assert fitdoctor.__all__ == ["__version__", "diagnose", "speedup"]
+    assert fitdoctor.__all__ == [
+        "__version__",
+        "diagnose",
+        "load",
+        "load_ipython_extension",
+        "speedup",
+    ]
     with pytest.raises(AttributeError, match="no attribute 'cure'"):
         fitdoctor.cure  # noqa: B018
 

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import environment
+
+from end_to_end.commands import environment
 
 CASEBOOK = Path(__file__).parents[2] / "casebook"
 
