@@ -55,9 +55,10 @@ def test_a_failing_run_makes_all_invalid(run: int) -> None:
         5 * MS,
         change=lambda number, side: {"failure": "B failed: boom"} if number == run else {},
     )
-    name, reason = verdict(sides)
-    assert name == "invalid"
-    assert "boom" in reason
+    found = measured(sides)
+    assert judge(found, SAME, may_differ=False)[0] == "invalid"
+    assert "boom" in found.invalid
+    assert found.incomparable
 
 
 def test_a_different_number_of_steps_is_invalid() -> None:
@@ -91,6 +92,7 @@ def test_too_few_runs_are_invalid() -> None:
     sides = FakeSides(20 * MS, 5 * MS)
     found = measure(sides.run, Limits(max_runs=4, window_s=10), clock=sides.clock)
     assert "2 pairs" in found.invalid
+    assert not found.incomparable
     assert found.ratio is None
 
 

@@ -6,7 +6,7 @@ import functools
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fitdoctor.analysis.steady import warm_up_length
 from fitdoctor.intervals import Interval
@@ -76,6 +76,7 @@ class Measured:
     before_ns: float | None  # time per step, steady state
     after_ns: float | None
     invalid: str = ""
+    incomparable: bool = False  # invalid because of the scripts, not for want of quiet runs
     epoch_steps: int | None = None  # where the first epoch lies within the compared steps
     executions: int = 1  # the larger number of steps per execution of the two
     complete: bool = False  # the script's own end, not a limit of ours
@@ -123,7 +124,7 @@ class _Measurement:
         try:
             self._measure()
         except _Invalid as reason:
-            return self._outcome(str(reason))
+            return replace(self._outcome(str(reason)), incomparable=True)
         if len(self._pairs) >= LEAST_PAIRS:
             return self._outcome("")
         if self._disturbed:
