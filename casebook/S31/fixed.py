@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 TRAININGS = max(1, round(10 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
-TIME = 80
+TIME = 64
 
 
 def make_model(width):
