@@ -25,7 +25,7 @@ SERVICE = """\
           processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC,
           service="grpc://HOST:5050"))
   Every element comes once while all workers live, in another order. When one dies, training may
-  stand still for a minute and more, and what it held is lost for that epoch (TensorFlow: at most
+  stand still for long, and what it held is lost for that epoch (TensorFlow: at most
   once). A pipeline that begins with a generator cannot be sent to workers; `fitdoctor pack` can
   store it first.
 """
