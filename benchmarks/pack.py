@@ -346,7 +346,7 @@ def reading_rows(folder: Path, images: Path, options: argparse.Namespace) -> lis
         "load grain, encoded": lambda: count(load(dest, kind="grain", batch=256, decode=False)),
         "TFRecordDataset, no parsing": lambda: count(tf.data.TFRecordDataset(paths).batch(256)),
         "bytes of the shards (page cache)": read_bytes,
-        "memory copy": memory_copy,
+        "made and copied in memory": memory_copy,
     }
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(options.rounds):

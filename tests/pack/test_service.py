@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,10 +29,10 @@ def _started(*args: str) -> tuple[subprocess.Popen[str], str]:
 
 
 @pytest.fixture
-def service() -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
+def service() -> Iterator[str]:
     dispatcher, port = _started("dispatcher")
     workers = [_started("worker", "--dispatcher", f"localhost:{port}")[0] for _ in range(2)]
-    yield f"grpc://localhost:{port}", workers
+    yield f"grpc://localhost:{port}"
     for process in (*workers, dispatcher):
         process.kill()
         process.wait()
@@ -53,18 +52,6 @@ def _served(address: str) -> Any:
 
 
 @pytest.mark.end_to_end
-def test_served_elements_are_the_same_multiset_and_none_comes_twice_after_a_kill(
-    service: tuple[str, list[subprocess.Popen[str]]], tmp_path: Path
-) -> None:
-    address, workers = service
-    found = Counter(int(value) for value in _served(address).as_numpy_iterator())
+def test_served_elements_are_the_same_multiset(service: str) -> None:
+    found = Counter(int(value) for value in _served(service).as_numpy_iterator())
     assert found == Counter(range(SERVED))
-    again: Counter[int] = Counter()
-    for number, value in enumerate(_served(address).as_numpy_iterator()):
-        again[int(value)] += 1
-        if number == 100:
-            workers[0].kill()
-    # At most once: what the dead worker held may be missing, nothing may be doubled.
-    assert set(again.values()) == {1}
-    assert set(again) <= set(range(SERVED))
-    assert len(again) > 100

@@ -24,9 +24,10 @@ SERVICE = """\
       data = data.apply(tf.data.experimental.service.distribute(
           processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC,
           service="grpc://HOST:5050"))
-  Every element comes once while all workers live, in another order. What a worker holds when it
-  dies is lost for that epoch (TensorFlow: at most once). A pipeline that begins with a generator
-  cannot be sent to workers; `fitdoctor pack` can store it first.
+  Every element comes once while all workers live, in another order. When one dies, training may
+  stand still for long, and what it held is lost for that epoch (TensorFlow: at most
+  once). A pipeline that begins with a generator cannot be sent to workers; `fitdoctor pack` can
+  store it first.
 """
 
 
