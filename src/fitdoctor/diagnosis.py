@@ -54,6 +54,8 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     "EN004": frozenset({"CO001", "CO002"}),
     # Too few cores make every kind of step slower; other backends have other costs.
     "MO003": frozenset({"EN002"}),
+    # On the device that suits it, a step has another price altogether.
+    "HO002": frozenset({"EN003"}),
 }
 # A step this much longer than on a frozen batch, where input is slow, is held up by loading.
 CONTENTION_SHARE = 0.3

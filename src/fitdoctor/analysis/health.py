@@ -51,6 +51,14 @@ def workload_health(view: View) -> list[Message]:
         )
     if not view.is_group and costs.p90_ns > NOISY_SPREAD * costs.p10_ns > 0:
         found.append(("info", "step times vary widely; the mean is used"))
+    device = view.result("device") or {}
+    if view.accelerators and device.get("kind") == "cpu":
+        why = "this build of the backend has no GPU support"
+        if device.get("built_for_gpu") is not False:
+            why = f"it sees only {', '.join(device.get('seen') or ['the CPU'])}"
+        found.append(
+            ("warning", f"there is a GPU in this machine, but Keras computes on the CPU: {why}")
+        )
     found.extend(view.recorded.notes)
     return found
 

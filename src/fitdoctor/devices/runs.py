@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from fitdoctor.devices.choices import Choice, choices
+from fitdoctor.devices.environment import variables
 from fitdoctor.devices.judgement import DeviceRun, Judgement, device_run, judge
 from fitdoctor.errors import FitdoctorError
 from fitdoctor.recorder.files import begin, header_record
@@ -50,7 +49,7 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
         path = Path(folder) / "device.rec"
         begin(path, header_record(script=script, argv=[], module=False, options=options), machine)
-        with _environment(choice.environment):
+        with variables(choice.environment):
             outcome = launch(command, recording=path, options=options, silent=True)
         try:
             run = device_run(choice.name, read_recording(path))
@@ -59,18 +58,3 @@ def _run(
     if isinstance(run, str) and outcome.code not in (0, None):
         return f"the script failed there with exit code {outcome.code}"
     return run
-
-
-@contextmanager
-def _environment(changed: dict[str, str]) -> Iterator[None]:
-    """Variables for the child, which inherits ours."""
-    before = {name: os.environ.get(name) for name in changed}
-    os.environ.update(changed)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -42,7 +42,7 @@ def device_sweep(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
         data["sizes"][str(size)] = windows.to_record()
         if min(windows.ns) > LONGEST_NS:
             break
-    data["transfer_ns"] = _transfer(backend.name, batch)
+    data["transfer_ns"] = transfer_ns(backend.name, batch)
     data["batch_bytes"] = size_bytes
     data["device"].update(device_facts(backend.name))
     return data
@@ -58,7 +58,7 @@ def _bytes(batch: Any) -> int:
     return sum(int(getattr(leaf, "nbytes", 0) or 0) for leaf in batches.leaves(batch))
 
 
-def _transfer(backend: str, batch: Any) -> int:
+def transfer_ns(backend: str, batch: Any) -> int:
     """One batch from the host's memory to the device."""
     arrays, send = host_copy(batch), sender(backend)
     send(arrays)

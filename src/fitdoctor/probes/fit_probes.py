@@ -9,7 +9,7 @@ from typing import Any
 
 from fitdoctor.probes import frozen, input_probes, loader, padding, scaling, settings
 from fitdoctor.probes.array_conversion import array_conversion
-from fitdoctor.probes.device_sweep import device_sweep
+from fitdoctor.probes.device_sweep import device_sweep, transfer_ns
 from fitdoctor.probes.experiment import Data, run_probe
 from fitdoctor.probes.model_probes import ModelExamination
 from fitdoctor.probes.threads import thread_facts
@@ -99,11 +99,11 @@ class FitExamination:
         time.sleep(SETTLE_S)
         self._facts = self._probe("input", self._input) or {}
         self._probe("threads", lambda: thread_facts(self._backend.name))
-        self._probe("device", lambda: device_facts(self._backend.name))
         if self._is_one_shot():
             self._probe("source", self._source)
         frozen_data = self._probe("frozen_batch", self._frozen)
         step_ns = _median(frozen_data)
+        self._probe("device", self._device)
         loader_ns = self._in_place_ns()
         if step_ns is None or self._input_may_matter(step_ns):
             alone = self._probe("loader_alone", self._loader_alone)
@@ -128,6 +128,12 @@ class FitExamination:
         ).run(step_ns, at_ceiling=(self._period_ns or step_ns) < AT_CEILING * step_ns)
         if step_ns >= PADDING_STEP_NS and padding.has_time_axis(all_layers(model)):
             self._probe("padding", self._padding)
+
+    def _device(self) -> Data:
+        facts = device_facts(self._backend.name)
+        if facts["kind"] == "gpu" and self._batch is not None:
+            facts["transfer_ns"] = transfer_ns(self._backend.name, self._batch)
+        return facts
 
     def _device_sweep(self) -> Data:
         return device_sweep(self._backend, self._call, self._batch, self._result)

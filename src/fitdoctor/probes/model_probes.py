@@ -14,9 +14,11 @@ from fitdoctor.recorder.backends.clones import Change, output_layers
 from fitdoctor.recorder.backends.contexts import (
     Context,
     in_float32,
+    in_policy,
     with_optimizer,
     without_metrics,
 )
+from fitdoctor.recorder.backends.device import device_facts
 from fitdoctor.recorder.backends.model_state import all_layers
 from fitdoctor.recorder.calls import Call
 
@@ -28,6 +30,8 @@ LAYER_PART = 4  # layers are timed on the whole batch and on this fraction of it
 # Metrics cost at most a few milliseconds; on longer steps they are no cause.
 METRICS_STEP_NS = 30_000_000
 LARGE_TABLE = 1_000_000
+# Half precision speeds up arithmetic; shorter steps have little of it.
+PRECISION_STEP_NS = 3_000_000
 DOMINANT_SHARE = 0.55
 LOW_PRECISION = ("float16", "bfloat16")
 
@@ -68,11 +72,15 @@ class ModelExamination:
             self._probe("jit_off", self._without_jit)
         if _is_low_precision(model):
             self._try_under("float32", in_float32)
+        elif step_ns >= PRECISION_STEP_NS and device_facts(self._backend.name)["kind"] == "gpu":
+            self._try_under("bfloat16", lambda model: in_policy(model, "mixed_bfloat16"))
         self._try_optimizer()
         if step_ns < METRICS_STEP_NS and (self._compiled_with or {}).get("metrics"):
             self._try_under("without_metrics", without_metrics)
         if any(getattr(layer, "unroll", False) for layer in all_layers(model)):
             self._try("rolled", Change(layer=_rolled))
+        if any(getattr(layer, "recurrent_dropout", 0) for layer in all_layers(model)):
+            self._try("fused", Change(layer=_without_recurrent_dropout))
         self._try_layers(rows, at_ceiling=at_ceiling)
 
     def _try_optimizer(self) -> None:
@@ -178,6 +186,12 @@ def _rolled(layer: Any) -> Any:
     if not getattr(layer, "unroll", False):
         return None
     return type(layer).from_config({**layer.get_config(), "unroll": False})
+
+
+def _without_recurrent_dropout(layer: Any) -> Any:
+    if not getattr(layer, "recurrent_dropout", 0):
+        return None
+    return type(layer).from_config({**layer.get_config(), "recurrent_dropout": 0.0})
 
 
 def _ungrouped(layer: Any) -> Any:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fitdoctor.analysis.fit_costs import fit_costs
+from fitdoctor.devices.choices import CPU_ONLY
+from fitdoctor.devices.environment import variables
 from fitdoctor.errors import FitdoctorError
 from fitdoctor.recorder.files import append, begin, header_record
 from fitdoctor.recorder.launch import launch
@@ -56,7 +58,8 @@ def _step_ns(command: Sequence[str], workload: RecordedWorkload, forced: dict[st
         path = Path(folder) / "trial.rec"
         header = header_record(script=command[-1], argv=[], module=False, options=options)
         begin(path, header, machine_record())
-        launch(command, recording=path, options=options, silent=True)
+        with variables(CPU_ONLY if forced.get("device") == "cpu" else {}):
+            launch(command, recording=path, options=options, silent=True)
         found = read_recording(path)
     same = [w for w in found.workloads if (w.file, w.line) == (workload.file, workload.line)]
     costs = fit_costs(same[0]) if same else None

@@ -7,6 +7,9 @@ from typing import Any
 
 from fitdoctor.recording.schema import RecordedWorkload, Recording
 
+# On a GPU, steps shorter than this may well be start-up only.
+SHORT_STEP_NS = 5_000_000
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -39,6 +42,17 @@ def suspected(recording: Recording, backends: tuple[str, ...] = ()) -> list[Tria
                 {"threads": allowed},
                 f"{asked} threads are asked for on {allowed} allowed core"
                 f"{'s' if allowed != 1 else ''}",
+            )
+        )
+    device = workload.result("device") or {}
+    frozen = workload.result("frozen_batch") or {}
+    if device.get("kind") == "gpu" and frozen.get("ns") and min(frozen["ns"]) < SHORT_STEP_NS:
+        trials.append(
+            Trial(
+                "fresh_cpu",
+                workload.number,
+                {"device": "cpu"},
+                "steps this short may be faster without the GPU",
             )
         )
     own = recording.keras.get("backend")

@@ -25,7 +25,12 @@ def with_optimizer(model: Any, name: str) -> Context:
 
 def in_float32(model: Any) -> Context:
     """Every layer computes in float32; the variables of mixed policies are float32 already."""
-    policy = sys.modules["keras"].dtype_policies.DTypePolicy("float32")
+    return in_policy(model, "float32")
+
+
+def in_policy(model: Any, name: str) -> Context:
+    """Every layer computes by another dtype policy, with the variables it has."""
+    policy = sys.modules["keras"].dtype_policies.DTypePolicy(name)
     layers = [model, *all_layers(model)]
 
     @contextmanager

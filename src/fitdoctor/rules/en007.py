@@ -1,0 +1,89 @@
+"""# transfer-bound (EN007)
+
+## What it finds
+Copying each batch to the GPU takes a large part of the step.
+
+## Why it is slow
+Plain arrays stay in the host's memory: every batch is sliced there and copied to the device,
+while the device waits. Wide types (float64, float32 pixels where uint8 would do) make it worse.
+
+## Evidence
+- training runs on a GPU and is fed with arrays;
+- a real step takes at least 15 % longer than a step on a batch that is already on the GPU;
+- copying a batch, timed alone, explains at least a third of that.
+
+## Predicted gain
+The step with its data on the GPU. Slicing still has to be done, so the gain is given as a range
+down to a third of it.
+
+## Example
+```python
+model.fit(images_float32, labels, batch_size=32)
+```
+
+## Use instead
+Put small data on the device once (JAX: `jax.device_put`; torch: a DataLoader over CUDA tensors),
+send uint8 and convert in the model, pin memory, or load ahead on other threads.
+
+## Fix safety
+The same numbers, but the code has to be rewritten: advice.
+
+## When not to
+The step is long enough to hide the copy.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+WORTH_GAIN = 1.15
+EXPLAINS = 0.33
+
+
+class TransferBound:
+    """EN007."""
+
+    code = "EN007"
+    name = "transfer-bound"
+    summary = "copying batches to the GPU takes a large part of the step"
+    page = PAGE
+    safety: Safety = "advice"
+
+    def detect(self, view: View) -> Finding | None:
+        """The real step against one with its batch on the device, and the copy alone."""
+        device = view.result("device") or {}
+        transfer = device.get("transfer_ns")
+        if device.get("kind") != "gpu" or transfer is None or view.frozen is None:
+            return None
+        if view.input.get("kind") != "arrays" or view.is_group:
+            return None
+        lost = view.costs.total.value - view.frozen.value
+        if lost <= 0 or transfer < EXPLAINS * lost:
+            return None
+        saved = Interval(lost, lost / 3, lost)
+        priced = gain(view.costs.total, saved)
+        if priced.value < WORTH_GAIN:
+            return None
+        recorded = view.recorded
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            message=(
+                f"a step takes {duration(view.costs.total.value)}, {duration(view.frozen.value)} "
+                f"with its batch on the GPU; copying one takes {duration(transfer)}"
+            ),
+            gain=priced,
+            cure=Cure(self.safety, "keep the data on the GPU, or send narrower types"),
+            evidence={"transfer_ns": int(transfer), "frozen_step_ns": round(view.frozen.value)},
+            saves={"input_wait": saved, "unknown": Interval.exact(0.0)},
+        )
+
+
+RULE = TransferBound()
