@@ -23,6 +23,7 @@ MIN_EPOCHS = 3
 WHOLE_EPOCH = 0.95
 # Compiles in the first rows of the first call are the one-off every training pays.
 ONE_OFF_ROWS = 3
+MIN_RECURRING = 3
 
 
 def fit_costs(workload: RecordedWorkload) -> Costs | None:
@@ -132,11 +133,13 @@ def _stretches(rows: Sequence[Row]) -> list[Sequence[Row]]:
 def _recurring(rows: Sequence[Row]) -> list[Row]:
     """Rows with a compile in them, other than the first ones of the training."""
     first_call = rows[0].call if rows else 0
-    return [
+    found = [
         row
         for index, row in enumerate(rows)
         if row.compiled and not (row.call == first_call and index < ONE_OFF_ROWS)
     ]
+    # One or two are one-offs as well: a last, smaller batch is compiled once.
+    return found if len(found) >= MIN_RECURRING else []
 
 
 def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]:

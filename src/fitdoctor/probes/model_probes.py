@@ -123,6 +123,8 @@ class ModelExamination:
         """Time a changed copy; before the first one an unchanged copy."""
         if not self._has_base:
             self._has_base = True
+            # A copy is made from the optimizer's settings, which are variables as well.
+            self._backend.hold_state(self._call.model, self._result)
             self._probe("copy_as_is", lambda: self._copy(Change()))
         self._probe(f"copy_{name}", lambda: self._copy(change))
 

@@ -38,6 +38,8 @@ so the cure is unsafe.
 
 from __future__ import annotations
 
+import statistics
+
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
@@ -56,6 +58,7 @@ VALIDATION_EVERY = 10
 # Validation below this share of the fixed cost is not what to save on.
 VALIDATION_SHARE = 0.25
 PRICE_ERROR = 0.15
+ARRAYS_SHARE = 0.3
 
 
 class TinyEpochs:
@@ -122,8 +125,19 @@ class TinyEpochs:
 
 def fixed_costs(view: View) -> dict[str, float]:
     """Nanoseconds per step that are paid per epoch or per call, not per step."""
-    names = ("epoch_gap", "validation", "start_up")
+    names = ["epoch_gap", "validation"]
+    if not _starts_with_arrays(view):
+        names.append("start_up")
     return {name: view.costs.parts[name] for name in names if view.costs.parts.get(name)}
+
+
+def _starts_with_arrays(view: View) -> bool:
+    """Whether copying or casting arrays explains the start of each call, which is IN009's."""
+    measured = view.result("array_conversion")
+    starts = [c.start_up for c in view.recorded.calls[1:] if c.start_up is not None]
+    if not measured or not starts:
+        return False
+    return bool(measured["as_is_ns"] >= ARRAYS_SHARE * statistics.median(starts))
 
 
 def _validation_steps(view: View) -> float:

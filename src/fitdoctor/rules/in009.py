@@ -53,6 +53,8 @@ PAGE = __doc__ or ""
 EXPLAINED_SHARE = 0.3
 # One call instead of many leaves nothing of their start-up, but for its own.
 ONE_START = 0.98
+# What is left of a call's end between two epochs of one call is not known well.
+ONE_END = 0.7
 # Conversion is timed on a part of the arrays.
 ERROR = 0.25
 POSITIONS = {"x": 0, "y": 1}
@@ -80,6 +82,12 @@ class ArrayConversion:
         casts = measured["cast_bytes"] > 0
         share = _saved_share(measured, start_up, casts=casts)
         saved = Interval(share.value * part, share.low * part, share.high * part)
+        saves = {"start_up": saved}
+        if not casts:
+            # One call also ends only once: what is between its epochs is far less.
+            gap = view.costs.parts.get("epoch_gap", 0.0)
+            saves["epoch_gap"] = Interval(gap * ONE_END, 0.0, gap * ONE_START)
+        total_saved = saved + saves.get("epoch_gap", Interval.exact(0.0))
         recorded = view.recorded
         return Finding(
             rule=self.code,
@@ -91,7 +99,7 @@ class ArrayConversion:
                 f"{'cast and copy' if casts else 'copy'} {size(measured['bytes'])} of "
                 f"{'/'.join(measured['dtypes'])} arrays"
             ),
-            gain=gain(view.costs.total, saved),
+            gain=gain(view.costs.total, total_saved),
             cure=Cure("safe", _advice(measured, casts=casts), _edits(view, measured)),
             evidence={
                 "start_up_ns": round(start_up),
@@ -100,7 +108,7 @@ class ArrayConversion:
                 "bytes": measured["bytes"],
                 "calls": len(recorded.calls),
             },
-            saves={"start_up": saved},
+            saves=saves,
         )
 
 

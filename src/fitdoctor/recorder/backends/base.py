@@ -52,6 +52,12 @@ class Backend(Protocol):
     def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
         """Steps on `batch` of the model as it is inside a context."""
 
+    def hold_state(self, model: Any, result: Any) -> None:
+        """Let the model's variables hold their values, where a running fit keeps them elsewhere.
+
+        Only between a snapshot and its restoration.
+        """
+
     def fresh_loader(self, call: Call) -> Iterator[Any]:
         """A new pass over the user's data that does not touch the running one."""
 

@@ -116,6 +116,15 @@ class JaxBackend:
         state = self.jax.tree.map(self._copy, state)
         return _StateStepper(self.jax, function, state, _Endless(batch))
 
+    def hold_state(self, model: Any, result: Any) -> None:
+        """During a fit the values are in the step's state, and the variables are empty."""
+        if not isinstance(result, tuple) or len(result) != 2:
+            return
+        for variables, values in zip(_state_variables(model), result[1], strict=True):
+            for variable, value in zip(variables, values, strict=True):
+                if variable._value is None:
+                    variable._value = value
+
     def fresh_loader(self, call: Call) -> Iterator[Any]:
         """A new iterator of the adapter, as Keras itself would make one."""
         refuse_one_shot(call)

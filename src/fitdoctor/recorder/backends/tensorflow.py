@@ -130,6 +130,9 @@ class TensorFlowBackend:
         """Steps of the model as it is inside a context."""
         return self.stepper(call, step_under(call.model, context), batch, result)
 
+    def hold_state(self, model: Any, result: Any) -> None:
+        """Variables hold their values at any time."""
+
     def fresh_loader(self, call: Call) -> Iterator[Any]:
         """A new, endless iterator of the dataset that Keras made of the user's data.
 

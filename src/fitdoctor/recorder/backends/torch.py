@@ -87,6 +87,9 @@ class TorchBackend:
         """Steps of the model as it is inside a context."""
         return self.stepper(call, step_under(call.model, context), batch, result)
 
+    def hold_state(self, model: Any, result: Any) -> None:
+        """Variables hold their values at any time."""
+
     def fresh_loader(self, call: Call) -> Iterator[Any]:
         """A new iterator of the adapter, as Keras itself would make one."""
         refuse_one_shot(call)
