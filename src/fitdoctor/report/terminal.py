@@ -233,4 +233,5 @@ def _next_commands(shown: list[DiagnosedWorkload]) -> RenderableType:
     ]
     lines = [Text("  " + "   ".join(legend), style="dim")] if legend else []
     why = f"why: fitdoctor rule {clean(findings[0].rule)} · " if findings else ""
-    return Group(*lines, Text(f"  {why}again: fitdoctor report"))
+    cure = "cure: fitdoctor fix --diff · " if any(f.cure.edits for f in findings) else ""
+    return Group(*lines, Text(f"  {why}{cure}again: fitdoctor report"))
