@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fitdoctor.recording.schema import RecordedWorkload
+
 
 @dataclass(frozen=True)
 class Where:
@@ -16,3 +18,8 @@ class Where:
     def to_json(self) -> dict[str, Any]:
         """The form of a place in the JSON report."""
         return {"file": self.file, "line": self.line}
+
+
+def place_of(workload: RecordedWorkload) -> Where | None:
+    """The line that trains; None where no line of the user's was seen."""
+    return Where(workload.file, workload.line or 0) if workload.file else None

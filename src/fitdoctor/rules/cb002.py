@@ -40,6 +40,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration, percent
@@ -86,11 +87,10 @@ class HeavyValidation:
         else:
             return None
         saved = Interval.exact(spent).minus(left.scaled(spent))
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"a validation pass takes {duration(typical)} in {steps} steps; "
                 f"validation is {percent(share)} of the time"

@@ -37,7 +37,8 @@ from __future__ import annotations
 
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.recording.schema import CallbackTotal
@@ -73,11 +74,10 @@ class FrequentCheckpoint:
         left = _left(view, heaviest, spent)
         saved = Interval.around(max(0.0, spent - left), TIME_ERROR)
         part = "callbacks" if heaviest.name == "TensorBoard" else "checkpoint"
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"{heaviest.name} takes {duration(spent)} per step, "
                 f"{percent(spent / total.value)} of the time"

@@ -36,7 +36,8 @@ from __future__ import annotations
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import SetKeyword
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration, percent
 
@@ -67,7 +68,7 @@ class ProgressPrinting:
         if priced.value < WORTH_GAIN:
             return None
         recorded = view.recorded
-        where = Where(recorded.file, recorded.line or 0) if recorded.file else None
+        where = place_of(recorded)
         return Finding(
             rule=self.code,
             name=self.name,

@@ -43,7 +43,8 @@ from collections import defaultdict
 
 from fitdoctor.analysis.rows import compile_events, rows_of
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain, saved_leaving
 from fitdoctor.recording.schema import Event
@@ -83,7 +84,7 @@ class ShapeRecompilation:
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(recorded),
             message=(
                 f"{count} batch shapes, each compiled anew: {duration(lost)} of every "
                 f"{duration(total.value)} ({_shapes(events[0])}, {_shapes(events[-1])}, …)"

@@ -36,7 +36,8 @@ from __future__ import annotations
 
 from fitdoctor.analysis.rows import compile_events
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.units import duration
 
@@ -78,11 +79,10 @@ class ExplodingTrace:
             cure = Cure(self.safety, f"unroll=False{_pays_off(view, start, first, step)}")
         after = first + steps * step
         ratio = now / after
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"the first step took {duration(start)}; all {steps} steps of the run together "
                 f"take {duration(steps * view.costs.total.value)}"

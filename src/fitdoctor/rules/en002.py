@@ -34,7 +34,8 @@ The cores are there: then the number does not matter.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration
@@ -70,11 +71,10 @@ class ThreadQuotaMismatch:
             total.value * (1 - 1 / min(ratios)),
             total.value * (1 - 1 / max(ratios)),
         )
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"{threads['asked']} threads compute on {threads['allowed']} allowed core"
                 f"{'s' if threads['allowed'] != 1 else ''}; with as many threads as cores a step "

@@ -35,7 +35,8 @@ The model or the batch will grow: look at the crossover first.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration
@@ -69,11 +70,10 @@ class AcceleratorSlower:
             total.value * (1 - 1 / min(ratios)),
             total.value * (1 - 1 / max(ratios)),
         )
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"on the GPU a step takes {duration(min(trial['as_is']))}, on the CPU "
                 f"{duration(min(trial['changed']))}"

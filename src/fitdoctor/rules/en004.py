@@ -39,7 +39,8 @@ import statistics
 
 from fitdoctor.analysis.rows import Row, rows_of
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.units import duration
 
@@ -86,11 +87,10 @@ class SlowsDown:
             return None
         now = statistics.fmean(ns / n for ns, n in pairs)
         ratio = max(1.0, now / first)
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"the first steps took {duration(first)}, the last ones {duration(last)}, "
                 "and they keep growing"

@@ -34,7 +34,8 @@ Any other cause was found: cure that first.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration
@@ -73,11 +74,10 @@ class SlowerBackend:
         saved = Interval(
             total * (1 - 1 / ratio), total * (1 - 1 / min(ratios)), total * (1 - 1 / max(ratios))
         )
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"on {name} the same script takes {duration(step)} per step, on {view.backend} "
                 f"{duration(total)}"

@@ -35,7 +35,8 @@ The step is long enough to hide the copy.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration
@@ -70,11 +71,10 @@ class TransferBound:
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"a step takes {duration(view.costs.total.value)}, {duration(view.frozen.value)} "
                 f"with its batch on the GPU; copying one takes {duration(transfer)}"

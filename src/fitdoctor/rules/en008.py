@@ -34,7 +34,8 @@ import statistics
 
 from fitdoctor.analysis.rows import rows_of
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration, percent
@@ -76,11 +77,10 @@ class MemoryPressure:
         now = statistics.fmean([*inside, *outside])
         lost = view.costs.total.value * max(0.0, 1 - usual / now)
         saved = Interval(lost, 0.7 * lost, lost)
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"memory is {percent(view.memory_share)} full; steps that wait for pages from "
                 f"disk take {duration(slow)}, others {duration(usual)}"

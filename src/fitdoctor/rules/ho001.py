@@ -46,6 +46,7 @@ from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import Edit, RenameCall
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration, factor
@@ -87,20 +88,19 @@ class CallPerSample:
             max(0.0, in_call * (1 - min(1.0, ratio.high))),
             in_call * (1 - ratio.low),
         )
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
-                f"{recorded.kind} was called {view.costs.calls} times for one small batch each: "
+                f"{view.recorded.kind} was called {view.costs.calls} times for one small batch each: "
                 f"{duration(same.value)} a call, {duration(alternative.value)} with {name} "
                 f"({factor(same.value / alternative.value)}× on this model)"
             ),
             gain=gain(view.costs.total, saved),
             cure=Cure(
-                _safety(recorded.kind),
-                f"call model.{name} instead of {recorded.kind}",
+                _safety(view.recorded.kind),
+                f"call model.{name} instead of {view.recorded.kind}",
                 _edits(view, name),
             ),
             evidence={

@@ -42,7 +42,8 @@ from __future__ import annotations
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import Edit, SetKeyword
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.rules._places import COMPILE_STEPS_PER_EXECUTION, compile_place
@@ -126,11 +127,10 @@ class TinySteps:
     def _finding(
         self, view: View, flatness: float, saved: Interval, cure: Cure, *, executions: int
     ) -> Finding:
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"a step takes {duration(view.core.value)}, and a quarter of the batch "
                 f"still {percent(flatness)} of it: the price is starting a step, not computing it"

@@ -43,6 +43,7 @@ import statistics
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration, percent
@@ -102,11 +103,10 @@ class TinyEpochs:
                 f"longer epochs: dataset.repeat(…) or steps_per_epoch={FEW_STEPS} with as many "
                 "fewer epochs; one fit instead of many",
             )
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"an epoch has {steps:.0f} steps of {duration(view.core.value)}; beside them "
                 f"{duration(sum(fixed.values()) * steps)} per epoch, {percent(share)} of the time"

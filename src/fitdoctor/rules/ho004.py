@@ -52,6 +52,7 @@ from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword, Edit
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain, saved_leaving
 from fitdoctor.rules._places import compile_place
@@ -114,7 +115,7 @@ class EagerExecution:
                 compiled.high * STAND_IN.high,
             )
         recorded = view.recorded
-        where = Where(recorded.file, recorded.line or 0) if recorded.file else None
+        where = place_of(recorded)
         if data.get("file"):
             where = Where(str(data["file"]), int(data["line"]))
         decorator = "@jax.jit" if view.backend == "jax" else "@tf.function"

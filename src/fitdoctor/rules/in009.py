@@ -44,6 +44,7 @@ from typing import Any
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import CastBefore, Edit
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration, size
@@ -88,11 +89,10 @@ class ArrayConversion:
             gap = view.costs.parts.get("epoch_gap", 0.0)
             saves["epoch_gap"] = Interval(gap * ONE_END, 0.0, gap * ONE_START)
         total_saved = saved + saves.get("epoch_gap", Interval.exact(0.0))
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"each call takes {duration(start_up)} before its first step, "
                 f"{duration(min(start_up, measured['as_is_ns']))} of it to "
@@ -106,7 +106,7 @@ class ArrayConversion:
                 "conversion_ns": measured["as_is_ns"],
                 "conversion_if_cast_ns": measured["cast_before_ns"],
                 "bytes": measured["bytes"],
-                "calls": len(recorded.calls),
+                "calls": len(view.recorded.calls),
             },
             saves=saves,
         )

@@ -37,7 +37,8 @@ from __future__ import annotations
 from typing import Any
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import saved_by_change
 from fitdoctor.units import duration
@@ -66,11 +67,10 @@ class DenseEmbeddingUpdate:
         if priced.value < WORTH_GAIN:
             return None
         table = _table(view)
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"updating every row of {table} takes {duration(saved.value)} of a step of "
                 f"{duration(view.frozen.value)}"

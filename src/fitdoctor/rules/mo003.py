@@ -44,6 +44,7 @@ from __future__ import annotations
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import layer_share, saved_by_change, saved_by_layer
 from fitdoctor.units import duration
@@ -80,7 +81,7 @@ class SlowLayer:
         else:
             saved = saved_by_layer(view, slow, needed)
         recorded = view.recorded
-        where = Where(recorded.file, recorded.line or 0) if recorded.file else None
+        where = place_of(recorded)
         if slow.file and slow.line:
             where = Where(slow.file, slow.line)
         return Finding(

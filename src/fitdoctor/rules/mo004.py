@@ -40,6 +40,7 @@ from __future__ import annotations
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import layer_share, saved_by_layer
 from fitdoctor.units import duration, percent
@@ -73,7 +74,7 @@ class HostOpInModel:
         share = layer_share(view, layer).value
         saved = saved_by_layer(view, layer, needed)
         recorded = view.recorded
-        where = Where(recorded.file, recorded.line or 0) if recorded.file else None
+        where = place_of(recorded)
         if layer.file and layer.line:
             where = Where(layer.file, layer.line)
         return Finding(

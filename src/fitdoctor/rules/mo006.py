@@ -33,7 +33,8 @@ On a CPU, and on small models: the trial then shows no gain.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import saved_by_change
 from fitdoctor.units import duration
@@ -61,11 +62,10 @@ class FullPrecision:
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"in float32 a step takes {duration(view.frozen.value)}, in mixed_bfloat16 "
                 f"{duration(half.value)}"

@@ -36,7 +36,8 @@ Batches are nearly full, or the model treats positions, not time (an image, a ta
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import saved_by_change
 from fitdoctor.units import duration, percent
@@ -65,11 +66,10 @@ class PaddingWaste:
         if priced.value < WORTH_GAIN:
             return None
         filled = float(data["real"]) / float(data["length"])
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"sequences of {data['real']:.0f} positions on average are padded to "
                 f"{data['length']}: {percent(1 - filled)} of each batch is padding; at length "

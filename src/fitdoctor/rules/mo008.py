@@ -39,7 +39,8 @@ from __future__ import annotations
 
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import saved_by_change
@@ -87,11 +88,10 @@ class DominantLayer:
             half is None or gain(view.costs.total, saved).value < WORTH_GAIN
         ):
             return None
-        recorded = view.recorded
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(recorded.file, recorded.line or 0) if recorded.file else None,
+            where=place_of(view.recorded),
             message=(
                 f"the layer {top.name} ({top.type}) is {percent(share)} of the layers' "
                 f"time; the step of {duration(step)} is its arithmetic"
