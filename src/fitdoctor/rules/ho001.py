@@ -93,7 +93,8 @@ class CallPerSample:
             name=self.name,
             where=place_of(view.recorded),
             message=(
-                f"{view.recorded.kind} was called {view.costs.calls} times for one small batch each: "
+                f"{view.recorded.kind} was called {view.costs.calls} times for one small batch "
+                "each: "
                 f"{duration(same.value)} a call, {duration(alternative.value)} with {name} "
                 f"({factor(same.value / alternative.value)}× on this model)"
             ),
