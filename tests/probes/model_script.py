@@ -122,6 +122,7 @@ for was, now in zip(before, model.get_weights(), strict=True):
 half_precision = keras.Sequential(
     [keras.Input((8,)), keras.layers.Dense(3, dtype="mixed_bfloat16")]
 )
+half_precision.compile("sgd", "mse")
 context = in_float32(half_precision)
 with context():
     assert half_precision.layers[0].compute_dtype == "float32"

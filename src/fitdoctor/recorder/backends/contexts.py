@@ -33,13 +33,18 @@ def in_policy(model: Any, name: str) -> Context:
     policy = sys.modules["keras"].dtype_policies.DTypePolicy(name)
     layers = [model, *all_layers(model)]
 
+    # Losses are scaled for float16 only; Keras wraps the optimizer for it.
+    inner = getattr(model.optimizer, "inner_optimizer", None)
+    optimizer = model.optimizer if inner is None or name == "mixed_float16" else inner
+
     @contextmanager
     def changed() -> Iterator[None]:
         before = [layer.dtype_policy for layer in layers]
         for layer in layers:
             layer.dtype_policy = policy
         try:
-            yield
+            with _attribute(model, "optimizer", optimizer):
+                yield
         finally:
             for layer, own in zip(layers, before, strict=True):
                 layer.dtype_policy = own
