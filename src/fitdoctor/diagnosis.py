@@ -215,14 +215,16 @@ def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def _joint(view: View, findings: tuple[Finding, ...]) -> Interval | None:
-    """The gain of all cures; one that saves on the start-up alone has its own price."""
+    """The gain of all cures: never less than the best of them alone.
+
+    A cure that saves on the start-up, or on all parts at once, is not bound to one part.
+    """
     steady = [finding.saves for finding in findings if finding.saves]
     joint = joint_gain(view.costs.total, steady, _curable_parts(view))
-    once = [finding.gain for finding in findings if not finding.saves]
-    best = max(once, key=lambda price: price.value, default=None)
-    if joint is None or best is None:
-        return joint or best
-    return max(joint, best, key=lambda price: price.value)
+    prices = [finding.gain for finding in findings]
+    if joint is not None:
+        prices.append(joint)
+    return max(prices, key=lambda price: price.value, default=None)
 
 
 def _breakdown(view: View) -> tuple[Part, ...]:

@@ -34,7 +34,7 @@ The run is long enough for faster steps to pay the start-up back; the message sa
 
 from __future__ import annotations
 
-from fitdoctor.analysis.rows import compile_events
+from fitdoctor.analysis.rows import compile_events, rows_of
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
@@ -60,32 +60,34 @@ class ExplodingTrace:
     safety: Safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
-        """A start-up that the planned steps do not outweigh."""
-        start = view.costs.one_off_ns
+        """Start-ups that the planned steps do not outweigh."""
+        starts, start = _starts(view)
         steps = view.planned_steps
         if view.is_group or start < LONG_NS:
             return None
-        now = start + steps * view.costs.total.value
+        plain = _plain_step(view)
+        now = start + steps * plain
         if start < SHARE * now:
             return None
-        rolled = _rolled(view)
+        rolled = _rolled(view, plain)
         if rolled is None and _traced(view) < SHARE * now:
             return None
         if rolled is None:
-            first, step = ROLLED_TRACE_NS, view.costs.total.value
+            first, step = ROLLED_TRACE_NS, plain
             cure = Cure(self.safety, "keras.ops.scan or an RNN layer instead of a Python loop")
         else:
             first, step = rolled
-            cure = Cure(self.safety, f"unroll=False{_pays_off(view, start, first, step)}")
-        after = first + steps * step
-        ratio = now / after
+            pays_off = _pays_off(plain, start / starts, first, step)
+            cure = Cure(self.safety, f"unroll=False{pays_off}")
+        ratio = now / (starts * first + steps * step)
         return Finding(
             rule=self.code,
             name=self.name,
             where=place_of(view.recorded),
             message=(
-                f"the first step took {duration(start)}; all {steps} steps of the run together "
-                f"take {duration(steps * view.costs.total.value)}"
+                f"{'the first step' if starts == 1 else f'{starts} first steps'} took "
+                f"{duration(start)}; all {steps} steps of the run together take "
+                f"{duration(steps * plain)}"
             ),
             gain=Interval.around(ratio, ERROR),
             cure=cure,
@@ -99,12 +101,30 @@ class ExplodingTrace:
         )
 
 
-def _rolled(view: View) -> tuple[float, float] | None:
+def _starts(view: View) -> tuple[int, float]:
+    """How many trainings began with tracing, and what their beginnings took together.
+
+    One fit, or several of new models from one line.
+    """
+    first_call = min((row.call for row in rows_of(view.recorded)), default=0)
+    later = {row.call for row in rows_of(view.recorded) if row.compiled and row.call != first_call}
+    parts = view.costs.parts
+    recurring = (parts.get("compile", 0.0) + parts.get("start_up", 0.0)) * view.costs.steps
+    return 1 + len(later), view.costs.one_off_ns + (recurring if later else 0.0)
+
+
+def _plain_step(view: View) -> float:
+    """A step without the beginnings."""
+    parts = view.costs.parts
+    return view.costs.total.value - parts.get("compile", 0.0) - parts.get("start_up", 0.0)
+
+
+def _rolled(view: View, plain: float) -> tuple[float, float] | None:
     """First step and later steps of the rolled-up copy."""
     data, step = view.result("copy_rolled"), view.changed_step("rolled")
     if data is None or step is None:
         return None
-    rest = max(0.0, view.costs.total.value - (view.frozen.value if view.frozen else 0.0))
+    rest = max(0.0, plain - (view.frozen.value if view.frozen else 0.0))
     return float(data["first_ns"]), step.value + rest
 
 
@@ -112,9 +132,9 @@ def _traced(view: View) -> float:
     return float(sum(event.dur for event in compile_events(view.recorded)))
 
 
-def _pays_off(view: View, start: float, first: float, step: float) -> str:
+def _pays_off(plain: float, start: float, first: float, step: float) -> str:
     """From how many steps on the unrolled layer would win."""
-    faster = step - view.costs.total.value
+    faster = step - plain
     if faster <= 0:
         return ""
     return f"; unrolled steps are faster and pay off after {(start - first) / faster:,.0f} steps"

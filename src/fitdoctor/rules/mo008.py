@@ -49,6 +49,8 @@ from fitdoctor.units import duration, percent
 PAGE = __doc__ or ""
 
 DOMINANT_SHARE = 0.8
+# And the step is this share of the training with all that is around it.
+MOSTLY_STEP = 0.75
 # A recurrence works step by step and keeps the others waiting; its width is the only lever, and
 # from this share on a measured gain of half the width is worth telling.
 RECURRENT_SHARE = 0.55
@@ -75,6 +77,8 @@ class DominantLayer:
         if data is None or view.frozen is None or view.is_group:
             return None
         if view.core.value > AT_CEILING * view.frozen.value:
+            return None
+        if view.frozen.value < MOSTLY_STEP * view.costs.total.value:
             return None
         found = _dominant(view)
         if found is None:
