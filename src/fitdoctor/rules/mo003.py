@@ -51,6 +51,7 @@ from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
 
+WORTH_GAIN = 1.15
 SHARE = 0.2
 SLOWNESS = 10.0
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
@@ -84,6 +85,9 @@ class SlowLayer:
         where = place_of(recorded)
         if slow.file and slow.line:
             where = Where(slow.file, slow.line)
+        priced = gain(view.costs.total, saved)
+        if priced.value < WORTH_GAIN:
+            return None
         return Finding(
             rule=self.code,
             name=self.name,
@@ -92,7 +96,7 @@ class SlowLayer:
                 f"the layer {slow.name} ({slow.type}) takes {duration(slow.step.value)} of a step "
                 f"of {duration(view.frozen.value)}; its arithmetic needs about {duration(needed)}"
             ),
-            gain=gain(view.costs.total, saved),
+            gain=priced,
             cure=Cure(self.safety, _advice(slow)),
             evidence={
                 "layer": slow.name,

@@ -47,6 +47,7 @@ from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
 
+WORTH_GAIN = 1.15
 SHARE = 0.05
 
 
@@ -77,6 +78,9 @@ class HostOpInModel:
         where = place_of(recorded)
         if layer.file and layer.line:
             where = Where(layer.file, layer.line)
+        priced = gain(view.costs.total, saved)
+        if priced.value < WORTH_GAIN:
+            return None
         return Finding(
             rule=self.code,
             name=self.name,
@@ -85,7 +89,7 @@ class HostOpInModel:
                 f"the layer {layer.name} ({layer.type}) computes in Python or NumPy: "
                 f"{duration(step.value)} alone, {percent(share)} of a step"
             ),
-            gain=gain(view.costs.total, saved),
+            gain=priced,
             cure=Cure(self.safety, "write it with keras.ops"),
             evidence={
                 "layer": layer.name,

@@ -159,9 +159,24 @@ class TensorFlowBackend:
         return batches.common_rows(batch)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function as a graph."""
+        """The function as a graph.
+
+        A `.numpy()` in it is what keeps many a step eager. The trial asks what the step would
+        take without; so while it is traced, `.numpy()` gives the tensor itself.
+        """
         compiled: Callable[..., Any] = self.tf.function(function, reduce_retracing=True)
-        return compiled
+        symbolic = sys.modules["tensorflow.python.framework.ops"].SymbolicTensor
+
+        def call(*arguments: Any) -> Any:
+            if hasattr(symbolic, "numpy"):
+                return compiled(*arguments)
+            symbolic.numpy = lambda tensor: tensor
+            try:
+                return compiled(*arguments)
+            finally:
+                del symbolic.numpy
+
+        return call
 
     def wait_for(self, value: Any) -> None:
         """TensorFlow's eager calls on a CPU return when they are done."""

@@ -22,13 +22,13 @@ def describe_loop_source(loop: Loop) -> dict[str, Any]:
 
 
 def fresh_loop_source(loop: Loop) -> Iterator[Any]:
-    """A new pass over the loop's data."""
+    """A new pass over the loop's data; over a tf.data dataset an endless one, see the backend."""
     source = _source(loop)
     if loop.marker == "tf.data" and one_shot_source(source):
         raise NotAvailable(
             "the generator behind the dataset can be read only once, so it was not read alone"
         )
-    return iter(source)
+    return iter(source.repeat() if loop.marker == "tf.data" else source)
 
 
 def loop_dataset(loop: Loop) -> Any:
