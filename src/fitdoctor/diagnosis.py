@@ -54,6 +54,8 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     "EN004": frozenset({"CO001", "CO002"}),
     # Too few cores make every kind of step slower; other backends have other costs.
     "MO003": frozenset({"EN002"}),
+    # Tracing that recurs is not one long start.
+    "CO003": frozenset({"CO001", "CO002"}),
     # Validation that has to skip what training uses takes long for that reason.
     "CB002": frozenset({"IN007"}),
     # On the device that suits it, a step has another price altogether.

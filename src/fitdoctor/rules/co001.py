@@ -61,6 +61,8 @@ from fitdoctor.units import duration
 PAGE = __doc__ or ""
 
 MIN_RETRACES = 3
+# Compilations for more shapes than this are CO002's.
+MANY_SHAPES = 3
 # How well the step without a trace is known.
 LEFT_ERROR = 0.2
 MOSTLY_TRACING = 0.9
@@ -144,8 +146,8 @@ def repeated_traces(events: list[Event]) -> list[Event]:
 
 def _shapes_differ(compiles: list[Event]) -> bool:
     """Whether XLA compiled for one shape after the other, not for one shape again."""
-    shapes = [str(event.detail["shapes"]) for event in compiles if event.detail.get("shapes")]
-    return len(set(shapes)) > len(compiles) / 2
+    shapes = {str(event.detail["shapes"]) for event in compiles if event.detail.get("shapes")}
+    return len(shapes) > MANY_SHAPES
 
 
 def _repeated_compile_calls(view: View) -> list[Event]:

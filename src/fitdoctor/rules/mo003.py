@@ -54,6 +54,8 @@ PAGE = __doc__ or ""
 WORTH_GAIN = 1.15
 SHARE = 0.2
 SLOWNESS = 10.0
+# Calling a layer alone has a price of some tenths of a millisecond, whatever it computes.
+SHORT_NS = 2e6
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
 
 
@@ -117,7 +119,7 @@ def _slowest(view: View) -> LayerCost | None:
         needed = layer.needed_ns(ceiling)
         if layer.step is None or layer.is_model or layer.type in RECURRENT or layer.host_ops:
             continue
-        if not needed or layer.step.value < SLOWNESS * needed:
+        if not needed or layer.step.value < max(SHORT_NS, SLOWNESS * needed):
             continue
         if layer_share(view, layer).value >= SHARE:
             found.append((layer.step.value - needed, layer))
