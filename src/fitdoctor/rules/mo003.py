@@ -12,7 +12,8 @@ operations instead of one large one.
 - the layer alone, forward and backward, is a fifth of the step or more;
 - it takes at least 10 times what its multiplications and memory traffic take at the best rates
   measured on this machine (one large matrix product, one large copy);
-- for a grouped convolution: a copy of the model with a plain one is faster.
+- it is a layer of your own, or a Lambda; or a grouped convolution, and a copy of the model with a
+  plain one is faster.
 
 ## Predicted gain
 For a grouped convolution the step of that copy. Otherwise the step if the layer needed three
@@ -119,11 +120,17 @@ def _slowest(view: View) -> LayerCost | None:
         needed = layer.needed_ns(ceiling)
         if layer.step is None or layer.is_model or layer.type in RECURRENT or layer.host_ops:
             continue
+        if not _is_users(layer) and layer.settings.get("groups", 1) <= 1:
+            continue  # the framework's own layers are as fast as it has kernels for them
         if not needed or layer.step.value < max(SHORT_NS, SLOWNESS * needed):
             continue
         if layer_share(view, layer).value >= SHARE:
             found.append((layer.step.value - needed, layer))
     return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _is_users(layer: LayerCost) -> bool:
+    return layer.is_user or layer.type == "Lambda"
 
 
 def _advice(slow: LayerCost) -> str:
