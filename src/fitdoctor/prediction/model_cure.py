@@ -9,7 +9,7 @@ from fitdoctor.intervals import Interval
 # A layer alone is not quite the layer inside the step, where ops are fused and overlap.
 ALONE_ERROR = 0.15
 # A layer written well still takes this many times what its arithmetic needs at best.
-WRITTEN_WELL = Interval(3.0, 1.5, 8.0)
+WRITTEN_WELL = Interval(3.0, 1.5, 5.0)
 
 
 def saved_by_change(view: View, changed: Interval) -> Interval:
