@@ -53,6 +53,7 @@ class Talk:
     quiet: bool
     verbose: bool
     color: Color
+    live: bool = False
 
     def say(self, text: str) -> None:
         """Write a line unless told to be quiet."""
@@ -110,6 +111,7 @@ class Talk:
     multiple=True,
     help="Also run the script for a few seconds on another Keras backend.",
 )
+@click.option("--live", is_flag=True, help="Show step time and its parts while training runs.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
 @shared.rule_options
@@ -253,11 +255,13 @@ def _record(
     talk: Talk,
     stdout: int | None,
 ) -> Outcome:
+    from fitdoctor.cli.live import Live
     from fitdoctor.cli.progress import Progress
     from fitdoctor.recorder.launch import HANG_GRACE_S, OVERSTAY_GRACE_S, launch
     from fitdoctor.recorder.sampler import Sampler
 
     progress = Progress(recording)
+    live = Live(recording)
     samplers: list[Sampler] = []
 
     def watch(pid: int) -> None:
@@ -265,10 +269,13 @@ def _record(
         samplers[0].start()
         if not talk.quiet:
             progress.start()
+        if talk.live and not talk.quiet:
+            live.start()
 
     outcome = launch(command, recording=recording, options=options, on_start=watch, stdout=stdout)
     for sampler in samplers:
         sampler.stop()
+    live.stop()
     progress.stop()
     _finish_recording(recording, outcome)
     if outcome.hung:

@@ -1,0 +1,127 @@
+"""`fitdoctor run --live`: one line that is drawn again and again while training runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fitdoctor.cli.output import write
+from fitdoctor.recorder.files import Tail
+from fitdoctor.units import duration, percent, size
+
+PERIOD_S = 1.0
+# Into a file or a pipe each line stays, so there are fewer.
+PLAIN_PERIOD_S = 5.0
+# The line tells of the last blocks of steps, about half a second each.
+BLOCKS = 8
+# A part of the step that is this large is what the training looks bound by.
+LARGE = 0.4
+_CLEAR_LINE = "\r\x1b[K"
+
+
+@dataclass
+class Status:
+    """What the last moments of training looked like."""
+
+    blocks: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=BLOCKS))
+    samples: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=2))
+    steps: int = 0
+
+    def add(self, line: bytes) -> None:
+        """Take in one line of the recording; lines of other kinds are left alone."""
+        if b'"steps"' not in line and b'"sample"' not in line:
+            return
+        try:
+            record = json.loads(line)
+        except ValueError:
+            return
+        if record.get("k") == "steps" and len(record.get("t") or ()) > 1:
+            self.blocks.append(record)
+            self.steps += len(record["t"]) * int(record.get("n", 1))
+        elif record.get("k") == "sample":
+            self.samples.append(record)
+
+    def text(self) -> str:
+        """The line, or nothing before the first steps."""
+        time = sum(block["t"][-1] - block["t"][0] for block in self.blocks)
+        count = sum((len(block["t"]) - 1) * int(block.get("n", 1)) for block in self.blocks)
+        if not count or time <= 0:
+            return ""
+        shares = self._shares(time)
+        parts = [f"{name} {percent(share)}" for name, share in shares.items() if share >= 0.01]
+        words = [f"{self.steps} steps", f"{duration(time / count)} a step", *parts]
+        return " · ".join([*words, *self._machine(), _verdict(shares)])
+
+    def _shares(self, time: float) -> dict[str, float]:
+        wait = sum(_wait(block) for block in self.blocks)
+        callbacks = sum(sum(block.get("callbacks") or ()) for block in self.blocks)
+        rest = max(0.0, 1 - (wait + callbacks) / time)
+        return {
+            "waiting for data": min(1.0, wait / time),
+            "callbacks": min(1.0, callbacks / time),
+            "step": rest,
+        }
+
+    def _machine(self) -> list[str]:
+        if len(self.samples) < 2:
+            return []
+        before, now = self.samples
+        found = []
+        if now.get("cpu_ns") is not None and before.get("cpu_ns") is not None:
+            cores = (now["cpu_ns"] - before["cpu_ns"]) / max(1, now["t"] - before["t"])
+            found.append(f"{cores:.1f} of {len(now.get('cores') or [0])} cores")
+        if now.get("rss"):
+            found.append(size(now["rss"]))
+        return found
+
+
+def _wait(block: dict[str, Any]) -> float:
+    """Input wait of a block: measured in the graph, or step by step."""
+    if block.get("graph_wait") is not None:
+        return float(block["graph_wait"])
+    return float(sum(value or 0 for value in block.get("wait") or ()))
+
+
+def _verdict(shares: dict[str, float]) -> str:
+    if shares["waiting for data"] >= LARGE:
+        return "looks input-bound"
+    return "looks callback-bound" if shares["callbacks"] >= LARGE else "the step takes the time"
+
+
+class Live(threading.Thread):
+    """Follows the recording and draws the line."""
+
+    def __init__(self, recording: Path) -> None:
+        """Prepare to follow a recording; `start()` begins."""
+        super().__init__(name="fitdoctor-live", daemon=True)
+        self._tail = Tail(recording)
+        self._stopped = threading.Event()
+        self._status = Status()
+
+    def stop(self) -> None:
+        """End the thread; the last line stays."""
+        self._stopped.set()
+        if self.is_alive():
+            self.join()
+
+    def run(self) -> None:
+        """Draw until stopped; a closed stderr ends it quietly."""
+        on_terminal = sys.stderr.isatty()
+        try:
+            while not self._stopped.wait(PERIOD_S if on_terminal else PLAIN_PERIOD_S):
+                for line in self._tail.lines():
+                    self._status.add(line)
+                text = self._status.text()
+                if text and on_terminal:
+                    write(sys.stderr, f"{_CLEAR_LINE}fitdoctor · {text}")
+                elif text:
+                    write(sys.stderr, f"fitdoctor · {text}\n")
+            if on_terminal:
+                write(sys.stderr, "\n")
+        except OSError:  # nobody reads stderr any more, or the recording was deleted
+            return
