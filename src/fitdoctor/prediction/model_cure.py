@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import gain
 
 # A layer alone is not quite the layer inside the step, where ops are fused and overlap.
 ALONE_ERROR = 0.15
@@ -26,6 +29,25 @@ def saved_by_change(view: View, changed: Interval) -> Interval:
         step * max(0.0, 1 - ratio.high),
         step * max(0.0, 1 - ratio.low),
     )
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A change of the model as tried, and what it is worth."""
+
+    step: Interval  # on the frozen batch, after the change
+    saved: Interval
+    gain: Interval
+
+
+def priced_change(view: View, change: str, worth: float) -> Priced | None:
+    """The price of a change that was tried; None where it was not, or gains less than `worth`."""
+    changed = view.changed_step(change)
+    if changed is None or view.frozen is None:
+        return None
+    saved = saved_by_change(view, changed)
+    price = gain(view.costs.total, saved)
+    return Priced(changed, saved, price) if price.value >= worth else None
 
 
 def layer_share(view: View, layer: LayerCost) -> Interval:

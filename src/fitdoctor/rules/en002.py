@@ -36,7 +36,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
-from fitdoctor.intervals import Interval
+from fitdoctor.prediction.fresh_trial import saved_by_trial
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration
 
@@ -59,18 +59,9 @@ class ThreadQuotaMismatch:
         threads, trial = view.result("threads"), view.result("fresh_threads")
         if not threads or not trial:
             return None
-        ratios = [
-            before / after for before, after in zip(trial["as_is"], trial["changed"], strict=True)
-        ]
-        ratio = sum(ratios) / len(ratios)
-        if ratio < WORTH_GAIN or min(ratios) <= 1.0:
+        saved = saved_by_trial(view.costs.total, trial, WORTH_GAIN)
+        if saved is None:
             return None
-        total = view.costs.total
-        saved = Interval(
-            total.value * (1 - 1 / ratio),
-            total.value * (1 - 1 / min(ratios)),
-            total.value * (1 - 1 / max(ratios)),
-        )
         return Finding(
             rule=self.code,
             name=self.name,
@@ -81,7 +72,7 @@ class ThreadQuotaMismatch:
                 f"takes {duration(min(trial['changed']))} instead of "
                 f"{duration(min(trial['as_is']))}"
             ),
-            gain=gain(total, saved),
+            gain=gain(view.costs.total, saved),
             cure=Cure(
                 self.safety,
                 f"leave the number of threads unset, or set it to {threads['allowed']}",

@@ -37,7 +37,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
-from fitdoctor.intervals import Interval
+from fitdoctor.prediction.fresh_trial import saved_by_trial
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration
 
@@ -60,16 +60,9 @@ class AcceleratorSlower:
         trial = view.result("fresh_cpu")
         if not trial:
             return None
-        ratios = [a / b for a, b in zip(trial["as_is"], trial["changed"], strict=True)]
-        ratio = sum(ratios) / len(ratios)
-        if ratio < WORTH_GAIN or min(ratios) <= 1.0:
+        saved = saved_by_trial(view.costs.total, trial, WORTH_GAIN)
+        if saved is None:
             return None
-        total = view.costs.total
-        saved = Interval(
-            total.value * (1 - 1 / ratio),
-            total.value * (1 - 1 / min(ratios)),
-            total.value * (1 - 1 / max(ratios)),
-        )
         return Finding(
             rule=self.code,
             name=self.name,
@@ -78,7 +71,7 @@ class AcceleratorSlower:
                 f"on the GPU a step takes {duration(min(trial['as_is']))}, on the CPU "
                 f"{duration(min(trial['changed']))}"
             ),
-            gain=gain(total, saved),
+            gain=gain(view.costs.total, saved),
             cure=Cure(
                 self.safety,
                 "train on the CPU, or with a larger batch (fitdoctor devices says from where on)",

@@ -36,7 +36,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
-from fitdoctor.intervals import Interval
+from fitdoctor.prediction.fresh_trial import saved_by_trial
 from fitdoctor.prediction.joint import gain
 from fitdoctor.units import duration
 
@@ -57,35 +57,29 @@ class SlowerBackend:
 
     def detect(self, view: View) -> Finding | None:
         """The best of the backends that were tried."""
-        best: tuple[float, list[float], str, float] | None = None
-        for name in BACKENDS:
-            trial = view.result(f"fresh_{name}")
-            if not trial:
-                continue
-            pairs = zip(trial["as_is"], trial["changed"], strict=True)
-            ratios = [before / after for before, after in pairs]
-            mean = sum(ratios) / len(ratios)
-            if best is None or mean > best[0]:
-                best = (mean, ratios, name, min(trial["changed"]))
-        if best is None or best[0] < WORTH_GAIN or min(best[1]) <= 1.0:
+        total = view.costs.total
+        tried = {name: view.result(f"fresh_{name}") for name in BACKENDS}
+        saved = {
+            name: found
+            for name, trial in tried.items()
+            if (found := saved_by_trial(total, trial, WORTH_GAIN)) is not None
+        }
+        if not saved:
             return None
-        ratio, ratios, name, step = best
-        total = view.costs.total.value
-        saved = Interval(
-            total * (1 - 1 / ratio), total * (1 - 1 / min(ratios)), total * (1 - 1 / max(ratios))
-        )
+        name = max(saved, key=lambda one: saved[one].value)
+        step = min((tried[name] or {})["changed"])
         return Finding(
             rule=self.code,
             name=self.name,
             where=place_of(view.recorded),
             message=(
                 f"on {name} the same script takes {duration(step)} per step, on {view.backend} "
-                f"{duration(total)}"
+                f"{duration(total.value)}"
             ),
-            gain=gain(view.costs.total, saved),
+            gain=gain(total, saved[name]),
             cure=Cure(self.safety, f"KERAS_BACKEND={name}"),
             evidence={"backend": name, "step_ns": round(step)},
-            saves={"step": saved},
+            saves={"step": saved[name]},
         )
 
 

@@ -35,8 +35,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
-from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.model_cure import saved_by_change
+from fitdoctor.prediction.model_cure import priced_change
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -55,12 +54,8 @@ class UnfusedRecurrence:
 
     def detect(self, view: View) -> Finding | None:
         """The same model without recurrent dropout is faster."""
-        fused = view.changed_step("fused")
+        fused = priced_change(view, "fused", WORTH_GAIN)
         if fused is None or view.frozen is None:
-            return None
-        saved = saved_by_change(view, fused)
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
             return None
         return Finding(
             rule=self.code,
@@ -68,12 +63,12 @@ class UnfusedRecurrence:
             where=place_of(view.recorded),
             message=(
                 f"with recurrent dropout a step takes {duration(view.frozen.value)}, without it "
-                f"{duration(fused.value)}"
+                f"{duration(fused.step.value)}"
             ),
-            gain=priced,
+            gain=fused.gain,
             cure=Cure(self.safety, "dropout on the inputs instead of recurrent_dropout"),
-            evidence={"step_ns": round(view.frozen.value), "without_ns": round(fused.value)},
-            saves={"step": saved},
+            evidence={"step_ns": round(view.frozen.value), "without_ns": round(fused.step.value)},
+            saves={"step": fused.saved},
         )
 
 

@@ -39,8 +39,7 @@ from typing import Any
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
-from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.model_cure import saved_by_change
+from fitdoctor.prediction.model_cure import priced_change
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -59,12 +58,8 @@ class DenseEmbeddingUpdate:
 
     def detect(self, view: View) -> Finding | None:
         """The same model with a sparse update is clearly faster."""
-        sparse = view.changed_step("sgd")
+        sparse = priced_change(view, "sgd", WORTH_GAIN)
         if sparse is None or view.frozen is None:
-            return None
-        saved = saved_by_change(view, sparse)
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
             return None
         table = _table(view)
         return Finding(
@@ -72,20 +67,20 @@ class DenseEmbeddingUpdate:
             name=self.name,
             where=place_of(view.recorded),
             message=(
-                f"updating every row of {table} takes {duration(saved.value)} of a step of "
+                f"updating every row of {table} takes {duration(sparse.saved.value)} of a step of "
                 f"{duration(view.frozen.value)}"
             ),
-            gain=priced,
+            gain=sparse.gain,
             cure=Cure(
                 self.safety,
                 "a smaller or hashed vocabulary, or SGD (as priced; it learns differently)",
             ),
             evidence={
                 "step_ns": round(view.frozen.value),
-                "sgd_step_ns": round(sparse.value),
+                "sgd_step_ns": round(sparse.step.value),
                 "table": table,
             },
-            saves={"step": saved},
+            saves={"step": sparse.saved},
         )
 
 

@@ -35,8 +35,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
-from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.model_cure import saved_by_change
+from fitdoctor.prediction.model_cure import priced_change
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -55,12 +54,8 @@ class UnhelpfulPrecision:
 
     def detect(self, view: View) -> Finding | None:
         """The same model in float32 is faster."""
-        full = view.changed_step("float32")
+        full = priced_change(view, "float32", WORTH_GAIN)
         if full is None or view.frozen is None:
-            return None
-        saved = saved_by_change(view, full)
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
             return None
         return Finding(
             rule=self.code,
@@ -68,12 +63,12 @@ class UnhelpfulPrecision:
             where=place_of(view.recorded),
             message=(
                 f"in half precision a step takes {duration(view.frozen.value)}, in float32 "
-                f"{duration(full.value)}"
+                f"{duration(full.step.value)}"
             ),
-            gain=priced,
+            gain=full.gain,
             cure=Cure(self.safety, 'keras.config.set_dtype_policy("float32")'),
-            evidence={"step_ns": round(view.frozen.value), "float32_ns": round(full.value)},
-            saves={"step": saved},
+            evidence={"step_ns": round(view.frozen.value), "float32_ns": round(full.step.value)},
+            saves={"step": full.saved},
         )
 
 

@@ -35,8 +35,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
-from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.model_cure import saved_by_change
+from fitdoctor.prediction.model_cure import priced_change
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -55,12 +54,8 @@ class FullPrecision:
 
     def detect(self, view: View) -> Finding | None:
         """The same step in half precision is faster."""
-        half = view.changed_step("bfloat16")
+        half = priced_change(view, "bfloat16", WORTH_GAIN)
         if half is None or view.frozen is None:
-            return None
-        saved = saved_by_change(view, half)
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
             return None
         return Finding(
             rule=self.code,
@@ -68,12 +63,12 @@ class FullPrecision:
             where=place_of(view.recorded),
             message=(
                 f"in float32 a step takes {duration(view.frozen.value)}, in mixed_bfloat16 "
-                f"{duration(half.value)}"
+                f"{duration(half.step.value)}"
             ),
-            gain=priced,
+            gain=half.gain,
             cure=Cure(self.safety, 'keras.config.set_dtype_policy("mixed_bfloat16")'),
-            evidence={"step_ns": round(view.frozen.value), "bfloat16_ns": round(half.value)},
-            saves={"step": saved},
+            evidence={"step_ns": round(view.frozen.value), "bfloat16_ns": round(half.step.value)},
+            saves={"step": half.saved},
         )
 
 
