@@ -214,9 +214,10 @@ def relative_difference(a: float, b: float) -> float:
     """|a - b| over the larger of the two; 0 for two equal values, NaN included."""
     if a == b or (a != a and b != b):
         return 0.0
-    scale = max(abs(a), abs(b))
-    difference = abs(a - b) / scale if np.isfinite(scale) else float("inf")
-    return difference if difference == difference else float("inf")
+    difference = abs(a - b)
+    if not np.isfinite(difference):
+        return float("inf")
+    return difference / max(abs(a), abs(b))
 
 
 def array_difference(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
