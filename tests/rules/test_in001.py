@@ -129,3 +129,35 @@ def test_processes_are_warned_of_where_shipping_costs_as_much() -> None:
 
 def test_processes_are_not_worth_their_start_for_a_short_run() -> None:
     assert "too short" in python_loader(pickle_ns=0.5 * MS, length=5)
+
+
+def made(native_ms: float) -> dict:
+    traced = {"native_ns": native_ms * MS, "traced_ns": 60 * MS, "complete": True, "events": 100}
+    return {**windows(19 * MS), "native": traced, "pickle_ns": 1000, "payload_bytes": 100}
+
+
+def test_native_calls_stay_when_the_loop_around_them_is_rewritten() -> None:
+    fast = RULE.detect(waiting(loader(19 * MS, user_share=1.0)))
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "input": PYDATASET,
+        "loader_alone": loader(19 * MS, user_share=1.0),
+    }
+
+    def finding(native_ms: float):
+        all_probes = {**probes, "in_process": made(native_ms)}
+        found = RULE.detect(
+            view(fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, probes=all_probes))
+        )
+        assert found is not None
+        return found
+
+    assert fast is not None
+    some, most = finding(6), finding(18)
+    assert some.gain.value < fast.gain.value / 1.5
+    # Two cores share 19 ms of loading and 2 ms of step.
+    assert most.gain.value == pytest.approx(20 / 10.5, rel=0.15)
+    assert "workers=2" in most.cure.summary
+    assert most.evidence["threads_help"]
+    assert "native calls" in most.message
+    assert most.evidence["native_share"] == pytest.approx(18 / 19, abs=0.01)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.analysis.costs import Costs
-from fitdoctor.analysis.estimate import from_means, from_windows
+from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
+from fitdoctor.analysis.loader import Loader, loader_of
 from fitdoctor.analysis.model_costs import LayerCost, copy_ratio, layer_costs
 from fitdoctor.analysis.pipeline import StageCost, Trial, stage_costs, trial_of
 from fitdoctor.intervals import Interval
@@ -17,21 +18,8 @@ from fitdoctor.recording.schema import Event, RecordedWorkload, Recording
 
 # A loop's body beside its loader may take longer than alone.
 BODY_ERROR = 0.15
-
-
-@dataclass(frozen=True)
-class Loader:
-    """The user's data without a model: time per batch, and what it was spent on."""
-
-    ns: Interval
-    cores: float  # CPU use of this process while loading; 1.0 is one core
-    children_cores: float
-    user_share: float | None  # of the samples: the user's Python code was running
-    lock_share: float | None  # of the samples: the interpreter lock was held
-    hot_line: tuple[str, int, str] | None
-    hot_function: tuple[str, int, str] | None
-    batch_bytes: int | None
-    in_place: bool  # measured during training: the data can be read only once
+# Loading takes this many frozen steps or more: it is what a step mostly consists of.
+LOADING_RULES = 3.0
 
 
 @dataclass(frozen=True)
@@ -142,13 +130,17 @@ class View:
         """The frozen step, or what loading cannot explain of the real one, if that is more.
 
         Input costs at most what loading a batch takes. The rest of a real step, Keras's
-        loop and its callbacks' thread, stays when the data is in memory.
+        loop and its callbacks' thread, stays when the data is in memory. Where loading is
+        most of the step, though, the rest is mostly loading too, slower beside the step's
+        threads than alone: then both are taken to be slowed alike.
         """
         frozen = self.frozen or self.core
         loading = self.costs.parts.get("input_wait", 0.0)
         if self.loader is not None:
             loading = max(loading, self.loader.ns.value)
         rest = max(1.0, self.core.value - loading)
+        if loading > LOADING_RULES * frozen.value:
+            rest = min(rest, frozen.value * self.core.value / (loading + frozen.value))
         return Interval.maximum(frozen, Interval.exact(rest))
 
     def result(self, probe: str) -> dict[str, Any] | None:
@@ -172,7 +164,7 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         recorded=workload,
         costs=costs,
         frozen=_frozen(workload, costs),
-        loader=_loader(workload, costs.core),
+        loader=loader_of(workload, costs.core),
         input=workload.result("input") or {},
         backend=str(recording.keras.get("backend", workload.detail.get("backend", "unknown"))),
         cpus=int(recording.machine.get("affinity") or recording.machine.get("cpus") or 1),
@@ -224,62 +216,3 @@ def _frozen(workload: RecordedWorkload, costs: Costs) -> Interval | None:
     if workload.kind == "loop" and on_tensorflow and workload.result("loader_alone"):
         return Interval.around(max(1.0, costs.parts.get("step", 0.0)), BODY_ERROR)
     return None
-
-
-def _loading(windows: list[float], core: Interval) -> Interval | None:
-    """Time per batch: the mean, since training waits for rare long batches, too.
-
-    But never longer than training itself took for a step, unless batches typically are:
-    then something else held the probe up.
-    """
-    mean, typical = from_means(windows, [1.0] * len(windows)), from_windows(windows)
-    if mean is None or typical is None or mean.value <= core.value:
-        return mean
-    if typical.value >= core.value:
-        return typical
-    value = max(typical.value, core.value)
-    return Interval(value, min(typical.low, value), max(core.high, value))
-
-
-def _loader(workload: RecordedWorkload, core: Interval) -> Loader | None:
-    data = workload.result("loader_alone")
-    if data is None:
-        return _source(workload)
-    ns = _loading(data["ns"], core)
-    if ns is None:
-        return None
-    stacks = data.get("stacks") or {}
-    return Loader(
-        ns=ns,
-        cores=float(data["own_cores"]),
-        children_cores=float(data["children_cores"]),
-        user_share=stacks.get("user_share"),
-        lock_share=stacks.get("lock_share"),
-        hot_line=_top(stacks.get("lines")),
-        hot_function=_top(stacks.get("functions")),
-        batch_bytes=data.get("bytes"),
-        in_place=False,
-    )
-
-
-def _source(workload: RecordedWorkload) -> Loader | None:
-    """A generator, measured where it ran: on the thread that pulled it."""
-    data = workload.result("source")
-    if not data or not data.get("count"):
-        return None
-    wall = data["wall_ns"] / data["count"]
-    return Loader(
-        ns=Interval.around(wall, 0.1),
-        cores=data["cpu_ns"] / max(1, data["wall_ns"]),
-        children_cores=0.0,
-        user_share=1.0,
-        lock_share=None,
-        hot_line=None,
-        hot_function=None,
-        batch_bytes=None,
-        in_place=True,
-    )
-
-
-def _top(rows: list[list[Any]] | None) -> tuple[str, int, str] | None:
-    return (str(rows[0][0]), int(rows[0][1]), str(rows[0][2])) if rows else None

@@ -243,7 +243,12 @@ class FitExamination:
         source = self._call.source
         if source is None or not source.count:
             raise NotAvailable("the data is no generator")
-        return {"count": source.count, "wall_ns": source.wall_ns, "cpu_ns": source.cpu_ns}
+        return {
+            "count": source.count,
+            "wall_ns": source.wall_ns,
+            "cpu_ns": source.cpu_ns,
+            "native": source.native or None,
+        }
 
 
 def _median(data: Data | None) -> float | None:

@@ -15,6 +15,7 @@ from fitdoctor.recorder.inputs.fresh import (
     batches_with_threads,
     same_batch_again,
 )
+from fitdoctor.recorder.native_work import NativeWork
 
 SECONDS = 1.0
 FLOOR_S = 0.6
@@ -27,6 +28,8 @@ MOST_THREADS = 16
 def in_process(dataset: Any) -> Data:
     """Time to make one batch in this thread, its CPU part, and what shipping it would take."""
     indices = itertools.cycle(range(max(1, _length(dataset))))
+    work_of_one = NativeWork()
+    work_of_one.of(lambda: dataset[next(indices)])
     begin = time.perf_counter()
     batch = dataset[next(indices)]
     seconds = max(SECONDS, MIN_WINDOWS * (time.perf_counter() - begin))
@@ -43,6 +46,7 @@ def in_process(dataset: Any) -> Data:
     return {
         **windows.to_record(),
         "thread_cpu_ns": round((time.thread_time() - cpu) / max(1, made) * 1e9),
+        "native": work_of_one.to_record(),
         **shipping(batch),
         "length": _length(dataset),
     }

@@ -9,6 +9,10 @@ from typing import Any
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs import tf_data
 from fitdoctor.recorder.inputs.tf_pipeline import made_of
+from fitdoctor.recorder.native_work import NativeWork
+
+# The second batch: the first may open files, and later ones belong to the steady state.
+LOOKED_INTO = 1
 
 
 class TimedSource:
@@ -19,11 +23,18 @@ class TimedSource:
         self.count = 0
         self.wall_ns = 0
         self.cpu_ns = 0
+        self.native: dict[str, Any] | None = None  # of one batch that is not counted
 
     def watch(self, iterable: Any) -> Iterator[Any]:
         """The same elements, timed."""
         iterator = iter(iterable)
         while True:
+            if self.count == LOOKED_INTO and self.native is None:
+                try:
+                    yield self._look_into(iterator)
+                except StopIteration:
+                    return
+                continue
             wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
             try:
                 element = next(iterator)
@@ -33,6 +44,14 @@ class TimedSource:
             self.cpu_ns += time.thread_time_ns() - cpu
             self.count += 1
             yield element
+
+    def _look_into(self, iterator: Iterator[Any]) -> Any:
+        """The next element, traced: slower, so among the first ones, and not counted."""
+        work = NativeWork(time.thread_time_ns)
+        self.native = {}
+        element = work.of(lambda: next(iterator))
+        self.native = work.to_record() or {}
+        return element
 
 
 def timed_generator(adapter: Any) -> TimedSource | None:

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+import time
+
+import pytest
+
+from fitdoctor.analysis.loader import native_share
+from fitdoctor.recorder.inputs.generators import TimedSource
+from fitdoctor.recorder.native_work import NativeWork
+
+BLOCK = b"x" * 2_000_000
+
+
+def python_work() -> float:
+    total = 0.0
+    for number in range(20_000):
+        total += float(str(number))
+    return total
+
+
+def native_work() -> bytes:
+    digest = b""
+    for _ in range(10):
+        digest = hashlib.sha256(BLOCK + digest).digest()
+    return digest
+
+
+def share_of(function) -> float:
+    begin = time.perf_counter_ns()
+    function()
+    untraced = time.perf_counter_ns() - begin
+    work = NativeWork()
+    work.of(function)
+    share = native_share(work.to_record(), untraced)
+    assert share is not None
+    return share
+
+
+def test_a_python_loop_has_no_native_part() -> None:
+    assert share_of(python_work) < 0.3
+
+
+def test_native_calls_are_seen_inside_a_python_loop() -> None:
+    assert share_of(native_work) > 0.7
+
+
+def test_an_operator_on_arrays_is_native_work() -> None:
+    numpy = pytest.importorskip("numpy")
+    matrix = numpy.ones((400, 400), "float32")
+
+    def multiply() -> None:
+        for _ in range(20):
+            matrix @ matrix
+
+    assert share_of(multiply) > 0.7
+
+
+def test_the_result_and_the_exception_go_through() -> None:
+    assert NativeWork().of(lambda: 5) == 5
+    with pytest.raises(StopIteration):
+        NativeWork().of(lambda: next(iter(())))
+    assert sys.getprofile() is None
+
+
+def test_a_tracer_that_is_there_is_left_alone() -> None:
+    seen = []
+
+    def profile(_frame, event, _arg) -> None:
+        seen.append(event)
+
+    work = NativeWork()
+
+    # On a thread of its own: the suite may run under a tracer itself.
+    def run() -> None:
+        sys.setprofile(profile)
+        work.of(native_work)
+        assert sys.getprofile() is profile
+        sys.setprofile(None)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen
+    assert work.to_record() is None
+
+
+def test_tracing_ends_after_a_while_and_says_so(monkeypatch) -> None:
+    monkeypatch.setattr("fitdoctor.recorder.native_work.LONGEST_TRACE_NS", 100_000)
+    work = NativeWork()
+    work.of(python_work)
+    record = work.to_record()
+    assert record is not None
+    assert not record["complete"]
+    assert record["events"] < 20_000
+
+
+def test_an_interrupted_trace_counts_python_as_slowed_by_it() -> None:
+    # 100 ms native of 300 ms traced: the other 200 ms would take 20 ms untraced.
+    traced = {"native_ns": 100, "traced_ns": 300, "complete": False, "events": 9}
+    assert native_share(traced, 5000.0) == pytest.approx(100 / 120)
+    assert native_share(None, 5000.0) is None
+    assert native_share({**traced, "complete": True}, 400.0) == 0.25
+
+
+def test_one_batch_of_a_generator_is_looked_into_and_not_counted() -> None:
+    source = TimedSource()
+    assert list(source.watch(range(5))) == [0, 1, 2, 3, 4]
+    assert source.count == 4
+    assert source.native
+
+
+def test_a_generator_that_ends_where_it_is_looked_into() -> None:
+    source = TimedSource()
+    assert list(source.watch(range(1))) == [0]
+    assert list(source.watch(range(2))) == [0, 1]
