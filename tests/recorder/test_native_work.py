@@ -29,9 +29,9 @@ def native_work() -> bytes:
 
 
 def share_of(function) -> float:
-    begin = time.perf_counter_ns()
+    begin = time.thread_time_ns()
     function()
-    untraced = time.perf_counter_ns() - begin
+    untraced = time.thread_time_ns() - begin
     work = NativeWork()
     work.of(function)
     share = native_share(work.to_record(), untraced)
@@ -49,11 +49,11 @@ def test_native_calls_are_seen_inside_a_python_loop() -> None:
 
 def test_an_operator_on_arrays_is_native_work() -> None:
     numpy = pytest.importorskip("numpy")
-    matrix = numpy.ones((400, 400), "float32")
+    matrix = numpy.ones((1000, 1000), "float32")
 
     def multiply() -> None:
         for _ in range(20):
-            matrix @ matrix
+            matrix * matrix  # no call: an operator on one thread
 
     assert share_of(multiply) > 0.7
 

@@ -133,7 +133,13 @@ def test_processes_are_not_worth_their_start_for_a_short_run() -> None:
 
 def made(native_ms: float) -> dict:
     traced = {"native_ns": native_ms * MS, "traced_ns": 60 * MS, "complete": True, "events": 100}
-    return {**windows(19 * MS), "native": traced, "pickle_ns": 1000, "payload_bytes": 100}
+    return {
+        **windows(19 * MS),
+        "thread_cpu_ns": 19 * MS,
+        "native": traced,
+        "pickle_ns": 1000,
+        "payload_bytes": 100,
+    }
 
 
 def test_native_calls_stay_when_the_loop_around_them_is_rewritten() -> None:

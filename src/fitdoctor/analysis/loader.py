@@ -74,9 +74,9 @@ def _source(workload: RecordedWorkload) -> Loader | None:
 
 def _made_natively(workload: RecordedWorkload) -> float | None:
     made = workload.result("in_process")
-    if not made or not made.get("ns"):
+    if not made:
         return None
-    return native_share(made.get("native"), sorted(made["ns"])[len(made["ns"]) // 2])
+    return native_share(made.get("native"), float(made.get("thread_cpu_ns", 0)))
 
 
 def native_share(traced: dict[str, Any] | None, untraced_ns: float) -> float | None:

@@ -22,16 +22,13 @@ Result = TypeVar("Result")
 
 
 class NativeWork:
-    """The native part of one call, seen by the interpreter's trace events."""
+    """The native part of one call, seen by the interpreter's trace events.
 
-    def __init__(self, clock: Callable[[], int] = time.perf_counter_ns) -> None:
-        """Nothing seen yet.
+    In CPU time of the thread: waiting for the interpreter's lock or for a core is no work.
+    """
 
-        Args:
-            clock: `time.thread_time_ns` where other threads may take the interpreter's lock
-                in between; waiting for it is not native work.
-        """
-        self._clock = clock
+    def __init__(self) -> None:
+        """Nothing seen yet."""
         self.native_ns = 0
         self.events = 0
         self.spent_ns = 0
@@ -46,7 +43,7 @@ class NativeWork:
         """
         if sys.gettrace() is not None or sys.getprofile() is not None:
             return function()
-        begin = self._last = self._clock()
+        begin = self._last = time.thread_time_ns()
         self._end = begin + LONGEST_TRACE_NS
         sys.setprofile(self._on_call)
         sys.settrace(self._on_line)
@@ -56,7 +53,7 @@ class NativeWork:
             self.complete = sys.gettrace() is not None
             sys.settrace(None)
             sys.setprofile(None)
-            self.spent_ns = self._clock() - begin
+            self.spent_ns = time.thread_time_ns() - begin
 
     def to_record(self) -> dict[str, Any] | None:
         """What was seen, or None."""
@@ -77,7 +74,7 @@ class NativeWork:
         return self._on_line
 
     def _count(self) -> None:
-        now = self._clock()
+        now = time.thread_time_ns()
         gap = now - self._last
         if gap >= NATIVE_GAP_NS:
             self.native_ns += gap
@@ -85,4 +82,4 @@ class NativeWork:
         if now > self._end:
             sys.settrace(None)
             sys.setprofile(None)
-        self._last = self._clock()
+        self._last = time.thread_time_ns()

@@ -47,7 +47,7 @@ class TimedSource:
 
     def _look_into(self, iterator: Iterator[Any]) -> Any:
         """The next element, traced: slower, so among the first ones, and not counted."""
-        work = NativeWork(time.thread_time_ns)
+        work = NativeWork()
         self.native = {}
         element = work.of(lambda: next(iterator))
         self.native = work.to_record() or {}
