@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 # Between two events of the interpreter, Python itself needs well under a microsecond. A gap
@@ -19,6 +19,7 @@ NATIVE_GAP_NS = 20_000
 LONGEST_TRACE_NS = 300_000_000
 
 Result = TypeVar("Result")
+Place = tuple[CodeType | None, int, str]
 
 
 class NativeWork:
@@ -29,11 +30,11 @@ class NativeWork:
 
     def __init__(self) -> None:
         """Nothing seen yet."""
-        self.native_ns = 0
-        self.events = 0
         self.spent_ns = 0
         self.complete = False
         self._last = 0
+        self._place: Place = (None, 0, "begin")
+        self._gaps: dict[Place, tuple[int, int]] = {}  # after the event there: total, count
         self._end = 0
 
     def of(self, function: Callable[[], Result]) -> Result:
@@ -45,8 +46,8 @@ class NativeWork:
             return function()
         begin = self._last = time.thread_time_ns()
         self._end = begin + LONGEST_TRACE_NS
-        sys.setprofile(self._on_call)
-        sys.settrace(self._on_line)
+        sys.setprofile(self._on_event)
+        sys.settrace(self._on_event)
         try:
             return function()
         finally:
@@ -57,29 +58,32 @@ class NativeWork:
 
     def to_record(self) -> dict[str, Any] | None:
         """What was seen, or None."""
-        if not self.events:
+        events = sum(count for _, count in self._gaps.values())
+        if not events:
             return None
         return {
             "native_ns": self.native_ns,
-            "events": self.events,
+            "events": events,
             "traced_ns": self.spent_ns,
             "complete": self.complete,
         }
 
-    def _on_call(self, _frame: FrameType, _event: str, _arg: Any) -> None:
-        self._count()
+    @property
+    def native_ns(self) -> int:
+        """The gaps at places where they are long on average.
 
-    def _on_line(self, _frame: FrameType, _event: str, _arg: Any) -> Any:
-        self._count()
-        return self._on_line
+        A machine that was shared or interrupted leaves long gaps, too, but at random places,
+        among thousands of short ones.
+        """
+        return sum(total for total, count in self._gaps.values() if total >= NATIVE_GAP_NS * count)
 
-    def _count(self) -> None:
+    def _on_event(self, frame: FrameType, event: str, _arg: Any) -> Any:
         now = time.thread_time_ns()
-        gap = now - self._last
-        if gap >= NATIVE_GAP_NS:
-            self.native_ns += gap
-        self.events += 1
+        total, count = self._gaps.get(self._place, (0, 0))
+        self._gaps[self._place] = (total + now - self._last, count + 1)
+        self._place = (frame.f_code, frame.f_lineno, event)
         if now > self._end:
             sys.settrace(None)
             sys.setprofile(None)
         self._last = time.thread_time_ns()
+        return self._on_event
