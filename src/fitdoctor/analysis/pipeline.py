@@ -45,6 +45,7 @@ class Trial:
     as_written: Interval
     cores: float
     data: dict[str, Any]
+    first_saved_ns: float = 0.0  # of each epoch's first batch, spread over the epoch
 
     @property
     def left(self) -> Interval:
@@ -97,7 +98,11 @@ def trial_of(
     after, before = from_windows(data.get("ns") or ()), from_windows(data.get("as_written") or ())
     if after is None or before is None:
         return None
+    sooner = 0.0
     if steps_per_epoch:
-        after += Interval.exact(float(data.get("first_ns", 0)) / steps_per_epoch)
-        before += Interval.exact(float(data.get("as_written_first_ns", 0)) / steps_per_epoch)
-    return Trial(after, before, float(data.get("own_cores", 0.0)), data)
+        first, first_before = data.get("first_ns", 0), data.get("as_written_first_ns", 0)
+        # A cached pass has no first batch of its own that was timed.
+        sooner = max(0.0, first_before - first) / steps_per_epoch if first else 0.0
+        after += Interval.exact(first / steps_per_epoch)
+        before += Interval.exact(first_before / steps_per_epoch)
+    return Trial(after, before, float(data.get("own_cores", 0.0)), data, first_saved_ns=sooner)

@@ -81,7 +81,8 @@ def step_left(view: View) -> Interval:
 def saved_by_trial(view: View, trial: Trial, *, overlapped: bool = False) -> Interval:
     """What a pipeline that was tried would save.
 
-    The trial's ratio to the pipeline as written counts, since both were timed alike.
+    The trial's ratio to the pipeline as written counts, since both were timed alike. Nothing
+    runs beside the first batch of an epoch: what that saves comes off the gap between epochs.
     """
     loader = view.loader
     if loader is None:
@@ -90,4 +91,6 @@ def saved_by_trial(view: View, trial: Trial, *, overlapped: bool = False) -> Int
     after = Interval(
         loader.ns.value * left.value, loader.ns.low * left.low, loader.ns.high * left.high
     )
-    return saved_by(view, after, overlapped=overlapped, cores=trial.cores)
+    first = min(trial.first_saved_ns, view.costs.parts.get("epoch_gap", 0.0))
+    saved = saved_by(view, after, overlapped=overlapped, cores=trial.cores)
+    return saved + Interval(first, 0.5 * first, first)
