@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import say
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Choices:
     context_settings={"allow_interspersed_args": False},
     short_help="Run a script with the safe cures applied, its source untouched.",
 )
-@click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+@shared.module
 @click.option(
     "--budget",
     type=click.FloatRange(min=1, max=86400),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import check_writable, say, write, write_text
 
 
@@ -16,7 +17,7 @@ from fitdoctor.cli.output import check_writable, say, write, write_text
     context_settings={"allow_interspersed_args": False},
     short_help="CPU or GPU: from which batch size, after how many steps.",
 )
-@click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+@shared.module
 @click.option(
     "-o",
     "--json",
@@ -25,7 +26,7 @@ from fitdoctor.cli.output import check_writable, say, write, write_text
     metavar="FILE",
     help="Also write the result as JSON.",
 )
-@click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
+@shared.force
 @click.option(
     "--budget",
     type=click.FloatRange(min=1, max=3600),

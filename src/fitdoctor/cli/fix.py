@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import (
     COLORS,
     Color,
@@ -54,7 +55,7 @@ class Wish:
     context_settings={"allow_interspersed_args": False},
     short_help="Show or apply the cures as a patch of your source.",
 )
-@click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+@shared.module
 @click.option(
     "--from",
     "recording",
@@ -75,14 +76,8 @@ class Wish:
     metavar="FILE",
     help="Also write the result to a .json file, or the diff to a .diff or .patch file.",
 )
-@click.option(
-    "--json",
-    "json_output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the result as JSON.",
-)
-@click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
+@shared.json_output
+@shared.force
 @click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True, max=86400),

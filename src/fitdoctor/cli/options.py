@@ -21,6 +21,15 @@ def _codes(context: click.Context, option: click.Parameter, value: Any) -> tuple
     return tuple(code.upper() for code in codes if code)
 
 
+module = click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+force = click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
+json_output = click.option(
+    "--json",
+    "json_output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result as JSON.",
+)
 select = click.option(
     "--select",
     multiple=True,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import check_writable, say, write, write_text
 from fitdoctor.errors import UsageError
 
@@ -75,7 +76,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
     metavar="FILE",
     help="Also write the result as JSON.",
 )
-@click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
+@shared.force
 @click.option(
     "--precision",
     type=click.FloatRange(min=0, min_open=True, max=1000),
@@ -120,7 +121,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 @click.option("--each", is_flag=True, help="Also prove every cure by itself.")
 @click.option("--boost", is_flag=True, help="Prove what boost would run, against plain.")
 @click.option("--one", is_flag=True, help="SCRIPT alone, even if its first argument is a script.")
-@click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+@shared.module
 @click.option("--may-differ", is_flag=True, help="A change that learns differently may be proven.")
 @click.option("--no-check", is_flag=True, help="Do not compare data and learning.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but the result.")

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     help="Write the steps as TensorBoard scalars into a folder.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
-@click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
+@shared.force
 @click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
 @shared.rule_options
 @shared.no_source

@@ -66,7 +66,7 @@ class Talk:
     context_settings={"allow_interspersed_args": False},
     short_help="Run a script and say why its training is slow.",
 )
-@click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+@shared.module
 @click.option(
     "-o",
     "--output",
@@ -74,14 +74,8 @@ class Talk:
     metavar="FILE",
     help="Also write the result to a .html, .json, .txt, .csv or .pftrace file.",
 )
-@click.option(
-    "--json",
-    "json_output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the result as JSON.",
-)
-@click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
+@shared.json_output
+@shared.force
 @click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True, max=86400),

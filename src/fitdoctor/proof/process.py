@@ -89,15 +89,7 @@ def run_side(
             stderr=stderr,
             start_new_session=True,
         )
-        sampler = Sampler(process.pid, recording) if sampled else None
-        if sampler is not None:
-            sampler.start()
-        try:
-            timed_out = _wait(process, recording, START_AND_END_S + limit_s)
-        finally:
-            _end_group(process)
-            if sampler is not None:
-                sampler.stop()
+        timed_out = _see_through(process, recording, START_AND_END_S + limit_s, sampled=sampled)
     ended = time.perf_counter_ns()
     code = process.returncode
     by_signal = -code if code < 0 else None
@@ -124,6 +116,21 @@ def manifest(side: Side, folder: Path) -> Path:
     sources = {str(file): text for file, text in (side.sources or {}).items()}
     path.write_text(json.dumps(sources), encoding="utf-8")
     return path
+
+
+def _see_through(
+    process: subprocess.Popen[bytes], recording: Path, limit_s: float, *, sampled: bool
+) -> bool:
+    """Wait for the end, sampled or not; True where the process had to be ended."""
+    sampler = Sampler(process.pid, recording) if sampled else None
+    if sampler is not None:
+        sampler.start()
+    try:
+        return _wait(process, recording, limit_s)
+    finally:
+        _end_group(process)
+        if sampler is not None:
+            sampler.stop()
 
 
 def _wait(process: subprocess.Popen[bytes], recording: Path, limit_s: float) -> bool:
