@@ -52,3 +52,11 @@ def test_words_of_quantities() -> None:
     assert percent(0.0) == "0 %"
     assert factor(41.2) == "41"
     assert gain(Interval(2.4, 1.9, 2.6)) == "2.4× (1.90–2.6)"
+
+
+@given(intervals(), intervals())
+def test_two_measurements_of_one_thing_are_both_kept(a: Interval, b: Interval) -> None:
+    both = Interval.between(a, b)
+    assert both == Interval.between(b, a)
+    assert both.contains(a.value)
+    assert both.contains(b.value)

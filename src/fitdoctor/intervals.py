@@ -73,6 +73,15 @@ class Interval:
             max(first.high, second.high),
         )
 
+    @staticmethod
+    def between(first: Interval, second: Interval) -> Interval:
+        """Two measurements of one thing: their mean, from the lower end to the upper one."""
+        return Interval(
+            (first.value + second.value) / 2.0,
+            min(first.low, second.low),
+            max(first.high, second.high),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The form of a gain in the JSON report."""
         return {

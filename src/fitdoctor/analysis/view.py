@@ -211,7 +211,9 @@ def _frozen(workload: RecordedWorkload, costs: Costs) -> Interval | None:
     """
     data = workload.result("frozen_batch")
     if data and data.get("ns"):
-        return from_windows(data["ns"])
+        first = from_windows(data["ns"])
+        again = from_windows((workload.result("frozen_again") or {}).get("ns") or ())
+        return first if first is None or again is None else Interval.between(first, again)
     on_tensorflow = workload.detail.get("backend") in ("tensorflow", "unknown")
     if workload.kind == "loop" and on_tensorflow and workload.result("loader_alone"):
         return Interval.around(max(1.0, costs.parts.get("step", 0.0)), BODY_ERROR)

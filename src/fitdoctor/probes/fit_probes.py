@@ -27,6 +27,7 @@ from fitdoctor.recorder.session import Recorder
 SETTLE_S = 0.3
 # Steps longer than this are not bound by dispatch on any backend.
 SHORT_STEP_NS = 30_000_000
+AGAIN_S = 0.8  # of frozen steps, after the probes of the input
 # Each batch size is compiled anew.
 SWEEP_LONGEST_S = 240.0
 # The progress bar takes a few tenths of a millisecond at most.
@@ -109,6 +110,9 @@ class FitExamination:
             alone = self._probe("loader_alone", self._loader_alone)
             loader_ns = _median(alone) or loader_ns
             self._probe_slow_input(alone, step_ns)
+            if self._batch is not None:
+                # A shared machine's pace changes within seconds: seen twice, apart, it shows.
+                self._probe("frozen_again", self._frozen_again)
         self._probe_calls()
         if step_ns is None:
             return
@@ -223,6 +227,18 @@ class FitExamination:
         )
         return frozen.frozen_steps(
             self._backend, self._call, self._call.step_function, self._batch, self._result
+        )
+
+    def _frozen_again(self) -> Data:
+        if self._call.step_function is None:
+            raise NotAvailable("the training step was not seen")
+        return frozen.frozen_steps(
+            self._backend,
+            self._call,
+            self._call.step_function,
+            self._batch,
+            self._result,
+            seconds=AGAIN_S,
         )
 
     def _loader_alone(self) -> Data:
