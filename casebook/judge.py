@@ -46,7 +46,7 @@ def judge(case: Case, diagnosis: Diagnosis, real: Gain | None) -> Judgement:
     workloads = diagnosis.report.get("workloads", [])
     if not workloads:
         return Judgement((), None, ("no workload was recorded",))
-    findings = dominant_findings(workloads)
+    findings = _all_findings(workloads) if case.joint else dominant_findings(workloads)
     found = tuple(finding["rule"] for finding in findings)
     predicted = _predicted(case, workloads, findings)
     if case.is_healthy:
@@ -59,6 +59,13 @@ def judge(case: Case, diagnosis: Diagnosis, real: Gain | None) -> Judgement:
 def dominant_findings(workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The findings of the workload with the largest predicted gain; empty if none has any."""
     return list(_dominant(workloads).get("findings", []))
+
+
+def _all_findings(workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Two causes may lie in two workloads, as in a loop that calls predict and fit in turn."""
+    dominant = _dominant(workloads)
+    others = [workload for workload in workloads if workload is not dominant]
+    return [finding for one in (dominant, *others) for finding in one.get("findings", [])]
 
 
 def predicted_gain(finding: dict[str, Any]) -> Predicted | None:
@@ -87,6 +94,8 @@ def _predicted(
     case: Case, workloads: list[dict[str, Any]], findings: list[dict[str, Any]]
 ) -> Predicted | None:
     if case.joint:
+        if sum(bool(workload["findings"]) for workload in workloads) > 1:
+            return None  # a joint gain is told for one workload, not across several
         return _as_predicted(_dominant(workloads).get("joint_gain"))
     return predicted_gain(findings[0]) if findings else None
 
@@ -133,6 +142,8 @@ def _errors(
         # The place and the gain of another cause say nothing about this one.
         return
     yield from _wrong_place(case, expected[0])
+    if case.joint and predicted is None and len(findings) > 1:
+        return
     yield from _wrong_gain(predicted, real)
 
 

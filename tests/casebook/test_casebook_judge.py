@@ -207,3 +207,14 @@ def test_two_causes_are_named_in_any_order_but_both(make_case, finding):
     assert judge(case, both, real(5.0)).is_right
     one = judge(case, report([expected]), None)
     assert one.reasons == ("CB001 was not found",)
+
+
+def test_two_causes_may_lie_in_two_workloads(make_case, finding):
+    case = make_case(joint="true", allow='["CB001"]')
+    diagnosis = report([finding()])
+    only_one = judge(case, diagnosis, None)
+    diagnosis.report["workloads"].append({"findings": [finding("CB001", 9.0)], "verdict": "x"})
+    both = judge(case, diagnosis, real(5.0))
+    assert only_one.reasons == ("CB001 was not found",)
+    assert both.is_right
+    assert both.predicted is None  # no gain is told across workloads
