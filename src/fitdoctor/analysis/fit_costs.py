@@ -165,14 +165,14 @@ def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]
 def _split_compile(
     workload: RecordedWorkload, rows: Sequence[Row], inside: dict[str, float]
 ) -> dict[str, float]:
-    """Every step compiles: what it would take without is known from a repeated call, or
-    else from the compiles' own durations.
+    """Every step compiles: what it would take without is known from a repeated call or a
+    frozen batch, or else from the compiles' own durations.
     """
     steps = sum(row.executions for row in rows)
     excess = sum(min(row.compiled, row.step) for row in rows) / steps
-    repeated = workload.result("repeat_call")
-    if repeated and repeated.get("ns"):
-        excess = max(excess, inside["step"] - statistics.median(repeated["ns"]))
+    plain = workload.result("repeat_call") or workload.result("frozen_batch")
+    if plain and plain.get("ns"):
+        excess = max(excess, inside["step"] - statistics.median(plain["ns"]))
     excess = min(excess, inside["step"])
     return {**inside, "step": inside["step"] - excess, "compile": excess}
 

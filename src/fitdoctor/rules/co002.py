@@ -13,8 +13,10 @@ length after two traces.
 - the steps that compiled took so much longer that it is 5 % or more of the time.
 
 ## Predicted gain
-The time without those compilations, but for two: where they are most of the time, the step on a
-frozen batch, which compiles nothing.
+Where compilations are most of the time, the step on a frozen batch, which compiles nothing; the
+two shapes that stay are compiled once, which the lower end of the interval counts for a run of
+this length. Else, and where the same shapes are compiled again and again, the time without those
+compilations, but for two shapes.
 
 ## Example
 ```python
@@ -57,6 +59,8 @@ LEFT_ERROR = 0.25
 # Compilations that remain when lengths are padded to a few shapes.
 BUCKETS = 2
 MOSTLY_COMPILING = 0.5
+# Compilations per shape, from which on they are not paid just once.
+RECURS = 1.5
 
 
 class ShapeRecompilation:
@@ -78,7 +82,7 @@ class ShapeRecompilation:
         if lost <= 0:
             return None
         count = len({_shapes(event) for event in events})
-        saved = saved_leaving(total, Interval.around(_left(view, lost, count), LEFT_ERROR))
+        saved = saved_leaving(total, _left(view, lost, count, recurs=_recurs(view, count)))
         recorded = view.recorded
         part = "compile" if "compile" in view.costs.parts else "step"
         return Finding(
@@ -117,18 +121,28 @@ def _shapes(event: Event) -> str:
     return ", ".join(str(shape) for shape in event.detail.get("shapes") or ())
 
 
-def _left(view: View, lost: float, shapes: int) -> float:
+def _left(view: View, lost: float, shapes: int, *, recurs: bool) -> Interval:
     """A step when only a few shapes are left to compile for.
 
     On a frozen batch nothing is compiled. What a compiling step takes longer is more than
-    the compiler's own time: the step is traced and lowered as well.
+    the compiler's own time: the step is traced and lowered as well. The few compilations
+    that stay are paid once, like the first one of any training; a short run feels them.
     """
     total = view.costs.total.value
-    if view.frozen is None or lost < MOSTLY_COMPILING * total:
-        return max(1.0, total - lost * max(0.0, 1 - BUCKETS / shapes))
+    if view.frozen is None or recurs or lost < MOSTLY_COMPILING * total:
+        left = max(1.0, total - lost * max(0.0, 1 - BUCKETS / shapes))
+        return Interval.around(left, LEFT_ERROR)
     plain = view.frozen.value + view.costs.parts.get("input_wait", 0.0)
     anew = max(0.0, total - plain) * view.costs.steps / shapes
-    return plain + anew * BUCKETS / max(view.planned_steps, BUCKETS)
+    in_this_run = plain + anew * BUCKETS / max(view.planned_steps, BUCKETS)
+    return Interval(plain, plain * (1 - LEFT_ERROR), max(plain * (1 + LEFT_ERROR), in_this_run))
+
+
+def _recurs(view: View, shapes: int) -> bool:
+    """Whether shapes are compiled again and again, as for a new model in every round."""
+    events = compile_events(view.recorded)
+    with_shapes = [e for e in events if e.name == "compile" and e.detail.get("shapes")]
+    return len(with_shapes) > RECURS * shapes
 
 
 def _lost(view: View, events: list[Event]) -> float:
