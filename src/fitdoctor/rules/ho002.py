@@ -156,11 +156,16 @@ def _edits(view: View, executions: int) -> tuple[Edit, ...]:
 
 
 def _flatness(view: View) -> float | None:
-    """Time at a quarter of the batch over time at the whole batch."""
+    """Time at a quarter of the batch over time at the whole batch, Keras's loop included.
+
+    The loop around the step takes as long for any batch: it is part of starting a step.
+    """
     quarter = _scaled(view, 0.25)
     if quarter is None or view.frozen is None:
         return None
-    return quarter.value / view.frozen.value
+    wait = view.costs.parts.get("input_wait", 0.0)
+    loop = max(0.0, view.core.value - view.frozen.value - wait)
+    return (quarter.value + loop) / (view.frozen.value + loop)
 
 
 def _scaled(view: View, times: float) -> Interval | None:
