@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # Stamps keep the set-up from running again while its inputs are unchanged.
 READY := $(VENV)/.ready
 
-.PHONY: demo test check casebook bench docs format clean
+.PHONY: demo test check casebook bench bench-cures docs format clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "fitdoctor needs Python 3.11 or newer, this is " + sys.version.split()[0])'
@@ -35,6 +35,9 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.articles
 	$(BIN)/python -m benchmarks.pack
 	$(BIN)/python -m benchmarks.pack_kills
+
+bench-cures: $(READY)
+	$(BIN)/python -m benchmarks.cures
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -1,0 +1,155 @@
+"""What fitdoctor's own cures achieve on the casebook, beside the expert's.
+
+    python -m benchmarks.cures [CASE ...] [--budget 60] [--window 4]
+
+For each case, `fitdoctor prove` examines slow.py, applies the safe cures (then, where there are
+none, the unsafe ones as well) and runs both in turn; `fitdoctor prove slow.py fixed.py` does the
+same for the expert's script. Cases whose cure cannot be automatic say why, and are not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from casebook.case import Case, load_all
+from casebook.process import last_line, run_process
+
+ROOT = Path(__file__).parents[1]
+RESULT = Path(__file__).parent / "results" / "cures.json"
+LIMIT_S = 600.0
+AS_GOOD = 0.9  # of the expert's speed-up
+
+Row = dict[str, Any]
+
+
+def main() -> int:
+    """Measure, print, write; the rows so far are kept when a later case fails."""
+    options = _parser().parse_args()
+    cases = load_all(ROOT / "casebook")
+    names = options.cases or [name for name, case in cases.items() if not case.is_healthy]
+    rows: list[Row] = []
+    for name in names:
+        rows.append(measured(cases[name], options.budget, options.window))
+        print(_line(rows[-1]), flush=True)
+        _write(rows)
+    print(_summary(rows))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*")
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds of each proof")
+    parser.add_argument("--window", type=float, default=4.0, help="seconds of training of a run")
+    return parser
+
+
+def measured(case: Case, budget_s: float, window_s: float) -> Row:
+    """One case: fitdoctor's cures, then the expert's script."""
+    limits = ["--budget", str(budget_s), "--window", str(window_s)]
+    with tempfile.TemporaryDirectory(prefix=f"cures-{case.id}-") as name:
+        folder = Path(name)
+        for script in (case.slow, case.fixed, *case.modules):
+            shutil.copy(script, folder / script.name)
+        own = _proof(case, folder, [*limits, "slow.py"])
+        safe = bool(own.get("cures"))
+        if not safe:
+            own = _proof(case, folder, ["--unsafe", "--may-differ", *limits, "slow.py"])
+        row: Row = {"id": case.id, "safe": safe, **_facts(own)}
+        if not row["cures"]:
+            return row
+        expert = _proof(
+            case, folder, ["--no-check", "--may-differ", *limits, "slow.py", "fixed.py"]
+        )
+    row["expert"] = _ratio(expert)
+    if row["achieved"] and row["expert"]:
+        row["of_expert"] = round(row["achieved"]["ratio"] / row["expert"]["ratio"], 3)
+    return row
+
+
+def _proof(case: Case, folder: Path, arguments: list[str]) -> Row:
+    out = folder / "proof.json"
+    out.unlink(missing_ok=True)
+    finished = run_process(
+        [*case.launcher, sys.executable, "-m", "fitdoctor", "prove", "-q", "-o", str(out)]
+        + arguments,
+        folder=folder,
+        env=case.environment,
+        timeout_s=LIMIT_S,
+    )
+    if not out.exists():
+        why = "it took too long" if finished.timed_out else last_line(finished.stderr)
+        return {"reason": why}
+    report: Row = json.loads(out.read_text(encoding="utf-8"))
+    return report
+
+
+def _facts(proof: Row) -> Row:
+    return {
+        "verdict": proof.get("verdict"),
+        "reason": proof.get("reason"),
+        "cures": proof.get("cures") or [],
+        "achieved": _ratio(proof),
+        "predicted": proof.get("predicted"),
+        "equivalence": proof.get("equivalence"),
+    }
+
+
+def _ratio(proof: Row) -> Row | None:
+    if not proof.get("ratio"):
+        return None
+    return {name: proof[name] for name in ("ratio", "low", "high")}
+
+
+def _line(row: Row) -> str:
+    if not row["cures"]:
+        return f"{row['id']:12} no automatic cure: {row['reason']}"
+    achieved, expert, predicted = row["achieved"], row.get("expert"), row["predicted"]
+    same = row["equivalence"] or {}
+    return (
+        f"{row['id']:12} {'safe' if row['safe'] else 'unsafe':6} {_times(achieved):>8} "
+        f"expert {_times(expert):>8} predicted {_times(predicted):>8} "
+        f"{row['verdict']}, data {same.get('data')}, learning {same.get('learning')}: "
+        f"{'; '.join(row['cures'])}"
+    )
+
+
+def _times(gain: Row | None) -> str:
+    return "-" if gain is None else f"{gain['ratio']:.2f}x"
+
+
+def _summary(rows: list[Row]) -> str:
+    compared = [row["of_expert"] for row in rows if row.get("of_expert")]
+    scored = [row for row in rows if row["achieved"] and row["predicted"]]
+    errors = [abs(r["predicted"]["ratio"] / r["achieved"]["ratio"] - 1) for r in scored]
+    inside = [
+        r["predicted"]["low"] <= r["achieved"]["ratio"] <= r["predicted"]["high"] for r in scored
+    ]
+    good = sum(one >= AS_GOOD for one in compared)
+    lines = [f"{good} of {len(compared)} cases reach {AS_GOOD} of the expert's speed-up"]
+    if errors:
+        lines.append(
+            f"prediction against proof: median error {statistics.median(errors):.0%}, "
+            f"{sum(inside)} of {len(inside)} inside the predicted interval"
+        )
+    return "\n".join(lines)
+
+
+def _write(rows: list[Row]) -> None:
+    machine = {"cpus": os.cpu_count(), "platform": platform.platform(), "python": sys.version}
+    report = {"date": str(date.today()), "machine": machine, "rows": rows}
+    RESULT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
