@@ -80,9 +80,9 @@ def measured(case: Case, budget_s: float, window_s: float) -> Row:
 def _proof(case: Case, folder: Path, arguments: list[str]) -> Row:
     out = folder / "proof.json"
     out.unlink(missing_ok=True)
+    prove = [sys.executable, "-m", "fitdoctor", "prove", "-q", "-o", str(out)]
     finished = run_process(
-        [*case.launcher, sys.executable, "-m", "fitdoctor", "prove", "-q", "-o", str(out)]
-        + arguments,
+        [*case.launcher, *prove, *arguments],
         folder=folder,
         env=case.environment,
         timeout_s=LIMIT_S,
