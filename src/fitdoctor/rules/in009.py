@@ -58,6 +58,8 @@ ONE_START = 0.98
 ONE_END = 0.7
 # Conversion is timed on a part of the arrays.
 ERROR = 0.25
+# A call of fewer steps hardly gets past its beginning.
+FEW_STEPS = 50
 POSITIONS = {"x": 0, "y": 1}
 
 
@@ -88,7 +90,8 @@ class ArrayConversion:
             # One call also ends only once: what is between its epochs is far less.
             gap = view.costs.parts.get("epoch_gap", 0.0)
             saves["epoch_gap"] = Interval(gap * ONE_END, 0.0, gap * ONE_START)
-        total_saved = saved + saves.get("epoch_gap", Interval.exact(0.0))
+            saves["step"] = _first_steps(view)
+        total_saved = sum(saves.values(), Interval.exact(0.0))
         return Finding(
             rule=self.code,
             name=self.name,
@@ -119,6 +122,20 @@ def _saved_share(measured: dict[str, float], start_up: float, *, casts: bool) ->
     saved = measured["as_is_ns"] - measured["cast_before_ns"]
     share = max(0.0, min(0.97, saved / start_up))
     return Interval(share, share / (1 + ERROR), min(0.99, share * (1 + ERROR)))
+
+
+def _first_steps(view: View) -> Interval:
+    """What steps take longer because each call begins anew, where a call has few of them.
+
+    The threads of a new pipeline start, and the caches hold what was copied. A frozen step
+    and its loading show what a step takes later on.
+    """
+    calls = max(1, len(view.recorded.calls))
+    if view.frozen is None or view.costs.steps > FEW_STEPS * calls:
+        return Interval.exact(0.0)
+    settled = view.frozen.value + view.costs.parts.get("input_wait", 0.0)
+    slower = max(0.0, view.core.value - settled)
+    return Interval(slower, 0.0, slower)
 
 
 def _advice(measured: dict[str, object], *, casts: bool) -> str:
