@@ -118,8 +118,10 @@ class FitExamination:
             return
         if self._call.model.run_eagerly and self._backend.name != "torch":
             self._probe("graph_trial", self._graph_trial)
-        elif step_ns < SHORT_STEP_NS:
-            self._probe_short_step(executions=loader_ns < LOADER_LIMITED * step_ns)
+        elif step_ns < SHORT_STEP_NS or self._on_gpu():
+            # Starting the many small operations of a step may take long on a GPU.
+            is_short = step_ns < SHORT_STEP_NS
+            self._probe_short_step(executions=is_short and loader_ns < LOADER_LIMITED * step_ns)
         if not self._call.model.run_eagerly:
             self._probe_model(step_ns)
 
@@ -138,6 +140,9 @@ class FitExamination:
         if facts["kind"] == "gpu" and self._batch is not None:
             facts["transfer_ns"] = transfer_ns(self._backend.name, self._batch)
         return facts
+
+    def _on_gpu(self) -> bool:
+        return bool(device_facts(self._backend.name)["kind"] == "gpu")
 
     def _device_sweep(self) -> Data:
         return device_sweep(self._backend, self._call, self._batch, self._result)

@@ -79,7 +79,7 @@ class TinySteps:
         flatness = _flatness(view)
         if view.is_group or view.frozen is None or flatness is None or flatness < FLAT:
             return None
-        if view.input_gain is not None and view.input_gain.value > INPUT_LIMITED:
+        if _waits_for_input(view):
             return None
         best = _best_executions(view)
         if best is not None:
@@ -145,6 +145,17 @@ class TinySteps:
             },
             saves={"step": saved},
         )
+
+
+def _waits_for_input(view: View) -> bool:
+    """Whether cheaper steps would only wait longer for their data.
+
+    A trial that read the user's own data has answered that already.
+    """
+    trial = view.result(f"steps_per_execution_{EXECUTIONS[0]}") or {}
+    if trial.get("own_data"):
+        return False
+    return view.input_gain is not None and view.input_gain.value > INPUT_LIMITED
 
 
 def _edits(view: View, executions: int) -> tuple[Edit, ...]:
