@@ -42,9 +42,17 @@ def is_taken_in_turns(view: View) -> bool:
 
 
 def saved_by(
-    view: View, loader_after: Interval, *, overlapped: bool, cores: float = 0.0
+    view: View,
+    loader_after: Interval,
+    *,
+    overlapped: bool,
+    cores: float = 0.0,
+    first_saved_ns: float = 0.0,
 ) -> Interval:
     """Nanoseconds per step that a loader of this speed would save.
+
+    Nothing runs beside the first batch of an epoch: what that saves comes off the gap
+    between epochs.
 
     Args:
         view: the workload as it is.
@@ -52,6 +60,7 @@ def saved_by(
         overlapped: the cure also moves loading beside the step (workers, threads).
         cores: CPU use of the loader after the cure; where it and the step need more cores
             than there are, they share them.
+        first_saved_ns: what each epoch's first batch was seen to save, spread over the epoch.
     """
     loader = view.loader.ns if view.loader is not None else loader_after
     step = view.ceiling_step
@@ -62,7 +71,16 @@ def saved_by(
     if cores:
         shared = loader_after.scaled(cores) + left.scaled(min(view.frozen_cores, view.cpus))
         then = Interval.maximum(then, shared.scaled(1.0 / view.cpus))
-    return now.minus(then)
+    later = max(first_saved_ns, _of_first_batch(view, loader.value - loader_after.value))
+    between = min(later, view.costs.parts.get("epoch_gap", 0.0))
+    return now.minus(then) + Interval(between, 0.5 * between, between)
+
+
+def _of_first_batch(view: View, saved: float) -> float:
+    """What is saved of one batch in every epoch, spread over the epoch."""
+    steps = view.steps_per_epoch
+    several = view.passes is None or view.passes > 1
+    return max(0.0, saved) / steps if steps and several else 0.0
 
 
 def step_left(view: View) -> Interval:
@@ -81,8 +99,7 @@ def step_left(view: View) -> Interval:
 def saved_by_trial(view: View, trial: Trial, *, overlapped: bool = False) -> Interval:
     """What a pipeline that was tried would save.
 
-    The trial's ratio to the pipeline as written counts, since both were timed alike. Nothing
-    runs beside the first batch of an epoch: what that saves comes off the gap between epochs.
+    The trial's ratio to the pipeline as written counts, since both were timed alike.
     """
     loader = view.loader
     if loader is None:
@@ -91,6 +108,10 @@ def saved_by_trial(view: View, trial: Trial, *, overlapped: bool = False) -> Int
     after = Interval(
         loader.ns.value * left.value, loader.ns.low * left.low, loader.ns.high * left.high
     )
-    first = min(trial.first_saved_ns, view.costs.parts.get("epoch_gap", 0.0))
-    saved = saved_by(view, after, overlapped=overlapped, cores=trial.cores)
-    return saved + Interval(first, 0.5 * first, first)
+    return saved_by(
+        view,
+        after,
+        overlapped=overlapped,
+        cores=trial.cores,
+        first_saved_ns=trial.first_saved_ns,
+    )
