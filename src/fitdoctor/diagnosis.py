@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from fitdoctor.analysis.anomalies import first_epoch, stalls
+from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
 from fitdoctor.analysis.health import not_measured, recording_health, workload_health
 from fitdoctor.analysis.input_line import input_line
 from fitdoctor.analysis.start_up import start_up
@@ -139,6 +139,7 @@ def _diagnosed(
         input=input_line(view),
         first_epoch=first_epoch(workload),
         stalls=stalls(workload),
+        iterator_waits=iterator_waits(workload),
         cost=costs.total,
     )
 

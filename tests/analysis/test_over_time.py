@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.analysis.anomalies import first_epoch, stalls
+from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
+from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.start_up import start_up
 from fitdoctor.recording.schema import Event, RecordedWorkload, StepBlock
 from synthetic import MS, fit_workload, recording
@@ -97,3 +98,19 @@ def test_start_up_sums_with_nested_imports_counted_once() -> None:
     assert found.first_step == 9 * MS
     assert found.total == 5014 * MS
     assert found.by_module["tensorflow"] == 2000 * MS
+
+
+def test_waits_for_an_old_iterator_are_no_cost_of_the_script() -> None:
+    plain = fit_workload(period=10 * MS, step=9 * MS, steps=200)
+    longer = replace(plain.calls[0], epochs=2, dur=plain.calls[0].dur + 900 * MS)
+    unknown = replace(plain, calls=(longer,))
+    known = replace(unknown, events=(Event("iterator_wait", 1_500_000_000, 880 * MS, 0, 100, {}),))
+    assert iterator_waits(unknown).count == 0
+    assert iterator_waits(known).ns == 880 * MS
+    with_gap, without = fit_costs(unknown), fit_costs(known)
+    assert with_gap is not None
+    assert without is not None
+    # The last step has no next one to measure to, so a part of it lies in the gap, too.
+    gap = with_gap.parts["epoch_gap"] - without.parts["epoch_gap"]
+    assert gap == pytest.approx(880 * MS / 200)
+    assert with_gap.total.value - without.total.value == pytest.approx(gap)

@@ -15,6 +15,7 @@ recorder = start(recording, {"probes": False})
 import keras
 import numpy as np
 
+from fitdoctor.recorder import calls
 from fitdoctor.recorder.backends import keras_trainer
 from fitdoctor.recorder.backends.model_state import state_variables
 from fitdoctor.recorder.inputs import constructed
@@ -27,6 +28,7 @@ class Watcher(keras.callbacks.Callback):
         Watcher.seen += 1
 
 
+calls.ITERATOR_WAIT_NS = -(10**12)  # every change of iterators is told
 keras.utils.set_random_seed(0)
 model = keras.Sequential([keras.layers.Dense(4), keras.layers.Dropout(0.5), keras.layers.Dense(1)])
 model.compile("adam", "mse")
@@ -58,6 +60,8 @@ if backend == "tensorflow":
     traces = [e for e in of("event") if e["name"] == "trace"]
     assert any(e["detail"]["name"] == "multi_step_on_iterator" for e in traces)
     assert traces[0]["detail"]["called_from"][0] == os.path.abspath(__file__)
+    changes = [e for e in of("event") if e["name"] == "iterator_wait" and e["w"] == 1]
+    assert len(changes) == 2, "Keras asks for an epoch's iterator elsewhere"
 else:
     assert all(None not in block["wait"] and sum(block["wait"]) > 0 for block in rows)
 if backend == "jax":

@@ -48,6 +48,28 @@ class Stalls:
         return {"count": self.count, "ns": round(self.ns), "causes": self.causes}
 
 
+@dataclass(frozen=True)
+class IteratorWaits:
+    """TensorFlow's waits for the tuning thread of a pipeline that it lets go, between epochs.
+
+    They come by chance, last up to the thread's timer (which doubles while an epoch runs),
+    and are no cost of the script: no step and no gain counts them.
+    """
+
+    count: int
+    ns: float
+
+    def to_json(self) -> dict[str, int]:
+        """The form in the JSON report."""
+        return {"count": self.count, "ns": round(self.ns)}
+
+
+def iterator_waits(workload: RecordedWorkload) -> IteratorWaits:
+    """All such waits of a workload."""
+    waits = [event.dur for event in workload.events if event.name == "iterator_wait"]
+    return IteratorWaits(len(waits), float(sum(waits)))
+
+
 def first_epoch(workload: RecordedWorkload) -> FirstEpoch | None:
     """The first epoch against the later ones; None where it was not slower, or nobody can say."""
     epochs: dict[tuple[int, int], list[Row]] = {}

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fitdoctor.analysis.anomalies import iterator_waits
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS, Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
 from fitdoctor.analysis.rows import Row, rows_of
@@ -216,7 +217,8 @@ def _extras(
     if later:
         starts = [call.start_up for call in later if call.start_up is not None]
         extras["start_up"] = sum(starts) / call_steps
-    extras["epoch_gap"] = _epoch_gap(workload, rows, core) / call_steps
+    gap = _epoch_gap(workload, rows, core) - iterator_waits(workload).ns
+    extras["epoch_gap"] = max(0.0, gap) / call_steps
     return {name: value for name, value in extras.items() if value > 0}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fitdoctor.analysis.anomalies import FirstEpoch, Stalls
+from fitdoctor.analysis.anomalies import FirstEpoch, IteratorWaits, Stalls
 from fitdoctor.analysis.start_up import StartUp
 from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.intervals import Interval
@@ -80,6 +80,7 @@ class DiagnosedWorkload:
     input: str | None = None  # the data in one line
     first_epoch: FirstEpoch | None = None  # only where it was slower than the others
     stalls: Stalls | None = None
+    iterator_waits: IteratorWaits | None = None
     cost: Interval | None = None  # ns of one step with everything around it, with its range
 
     @property

@@ -18,6 +18,7 @@ STEP_FUNCTIONS = {
 PURPOSES = {"fit": "train", "evaluate": "test"}
 SHORT_CALL_STEPS = 4
 StepRow = tuple[int, int, int | None, int]
+ITERATOR_WAIT_NS = 100_000_000
 PAUSE_NS = 50_000_000  # an answer of the listener longer than this was an examination
 
 
@@ -60,6 +61,8 @@ class Call:
         self.python_wait = False  # a Python iterator is in the loop, so wait is exact
         self.wait_is_inside_step = False
         self.epoch_iterator: Any = None
+        self.iterator_asked: int | None = None  # for the next epoch; until its first step
+        self._first_iterator_ns: int | None = None
         self.last_batch: Any = None
         self.source: TimedSource | None = None  # a generator's own time, measured in place
         self.step_function: Callable[..., Any] | None = None
@@ -107,7 +110,23 @@ class Call:
 
         return timed_step
 
+    def _iterator_came(self, begin: int) -> None:
+        """The first step of an epoch: how long the change of iterators took.
+
+        The first one only has to be made. A later one lets an old one go, too, and now and
+        then TensorFlow waits seconds for the thread that tuned it.
+        """
+        took = begin - (self.iterator_asked or begin)
+        if self._first_iterator_ns is None:
+            self._first_iterator_ns = took
+        elif self.kind == "fit" and took - self._first_iterator_ns >= ITERATOR_WAIT_NS:
+            waited = took - self._first_iterator_ns
+            self.recorder.event("iterator_wait", begin - waited, waited)
+        self.iterator_asked = None
+
     def _step_done(self, begin: int, end: int) -> None:
+        if self.iterator_asked is not None:
+            self._iterator_came(begin)
         if self.first_step is None:
             self.first_step = begin
             if self.kind == "fit" and self.recorder.first_step_ns is None:

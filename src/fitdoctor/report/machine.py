@@ -63,6 +63,7 @@ def _workload(workload: DiagnosedWorkload) -> dict[str, Any]:
         "not_measured": list(workload.not_measured),
         "first_epoch": workload.first_epoch.to_json() if workload.first_epoch else None,
         "stalls": workload.stalls.to_json() if workload.stalls else None,
+        "iterator_waits": workload.iterator_waits.to_json() if workload.iterator_waits else None,
     }
 
 

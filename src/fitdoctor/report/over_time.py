@@ -27,6 +27,15 @@ def over_time(workload: DiagnosedWorkload) -> Iterator[str]:
             f"first epoch: {duration(first.ns)}, later ones {duration(first.usual_ns)} "
             f"({', '.join(named)})"
         )
+    waits = workload.iterator_waits
+    if waits is not None and waits.count:
+        times = f"{waits.count} time{'s' if waits.count != 1 else ''}"
+        yield (
+            f"between epochs TensorFlow waited {duration(waits.ns)} in all, {times}, for the "
+            "thread that tuned the pipeline of the epoch before: a fault of TensorFlow that "
+            "comes by chance, and is not counted above; one dataset with repeat() and "
+            "steps_per_epoch does not meet it"
+        )
     stalls = workload.stalls
     if stalls is not None:
         causes = ", ".join(f"{count} {cause}" for cause, count in stalls.causes.items())

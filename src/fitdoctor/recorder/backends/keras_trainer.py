@@ -37,11 +37,13 @@ def watch_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
         recorder.patches.replace(trainer, name, functools.partial(_recorded, recorder, name))
     iterator = getattr(module, iterator_name)
     recorder.patches.replace(iterator, "__init__", functools.partial(_captured_iterator, recorder))
-    if backend != "tensorflow":
-        # TensorFlow consumes its iterator inside the compiled step; see GraphClock.
-        recorder.patches.replace(
-            iterator, "_get_iterator", functools.partial(_timed_iterator, recorder, backend)
-        )
+    # TensorFlow consumes its iterator inside the compiled step; see GraphClock.
+    make_iterator = (
+        functools.partial(_asked_iterator, recorder)
+        if backend == "tensorflow"
+        else functools.partial(_timed_iterator, recorder, backend)
+    )
+    recorder.patches.replace(iterator, "_get_iterator", make_iterator)
 
 
 def watch_compile(recorder: Recorder, module: ModuleType) -> None:
@@ -161,6 +163,19 @@ def _captured_iterator(recorder: Recorder, original: Callable[..., Any]) -> Call
             call.source = timed_generator(self.data_adapter)
 
     return init
+
+
+def _asked_iterator(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Note when Keras asks for the next epoch's data: the old iterator ends with it."""
+
+    @functools.wraps(original)
+    def get_iterator(self: Any) -> Any:
+        call = recorder.active_call()
+        if call is not None:
+            call.iterator_asked = recorder.clock()
+        return original(self)
+
+    return get_iterator
 
 
 def _timed_iterator(
