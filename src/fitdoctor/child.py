@@ -18,10 +18,12 @@ from fitdoctor.recorder.backends import (
     batch_tap,
     graph_clock,
     jax,
+    jax_calls,
     keras_optimizer,
     keras_trainer,
     tensorflow_calls,
     tensorflow_traces,
+    torch_updates,
 )
 from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.backends.jax import JaxBackend
@@ -157,7 +159,14 @@ def _watch_backends(
         tensorflow_calls.FUNCTION_MODULE,
         functools.partial(tensorflow_calls.watch_function_calls, recorder, loops),
     )
-    hooks.when_imported("jax", functools.partial(jax.watch_compiles, recorder))
+    hooks.when_imported("jax", functools.partial(_on_jax, recorder, loops))
+    hooks.when_imported(
+        jax_calls.LAYER_MODULE, functools.partial(jax_calls.watch_stateless_calls, recorder)
+    )
+    hooks.when_imported(
+        torch_updates.OPTIMIZER_MODULE,
+        functools.partial(torch_updates.watch_torch_updates, recorder, loops),
+    )
     hooks.when_imported(
         data_loader.DATA_LOADER_MODULE,
         functools.partial(data_loader.watch_data_loaders, recorder, loops),
@@ -190,6 +199,11 @@ def _on_tf_iterators(
 ) -> None:
     clock.watch(module)
     tf_data.watch_iteration(recorder, loops, module)
+
+
+def _on_jax(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
+    jax.watch_compiles(recorder, module)
+    jax_calls.watch_jit(recorder, loops, module)
 
 
 def _on_executed(recorder: Recorder, module: str, begin: int, duration: int) -> None:

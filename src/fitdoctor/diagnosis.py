@@ -61,6 +61,9 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     # On the device that suits it, a step has another price altogether.
     "HO002": frozenset({"EN003"}),
 }
+# Of a loop without a loader: the compiled function is at least this much of a step, or what
+# lies between its calls is not known to be needed.
+STEP_SHARE = 0.8
 # A step this much longer than on a frozen batch, where input is slow, is held up by loading.
 CONTENTION_SHARE = 0.3
 # Host steps this much shorter than a frozen one: the host enqueues, the device still works.
@@ -265,7 +268,7 @@ def _as_the_device_sees_it(view: View) -> dict[str, float]:
     if hidden:
         parts["input_wait"] = wait - hidden
         parts["step"] = parts.get("step", 0.0) + hidden
-    for name in ("epoch_gap", "unknown", "callbacks", "validation"):
+    for name in ("between_calls", "epoch_gap", "unknown", "callbacks", "validation"):
         missing = max(0.0, view.frozen.value - parts.get("step", 0.0))
         moved = min(missing, parts.get(name, 0.0))
         parts[name] = parts.get(name, 0.0) - moved
@@ -309,6 +312,12 @@ def _verdict(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
             f"{duration(training)}: a longer run would not be slower."
         )
     share = view.frozen.value / view.costs.total.value if view.frozen else 1.0
+    if "between_calls" in view.costs.parts and share < STEP_SHARE:
+        return "not-judged", (
+            f"One step takes {step}, and its compiled function {percent(share)} of that. The rest "
+            "is the code between its calls, whose data could not be read alone: fit, a tf.data "
+            "dataset or a DataLoader would show more."
+        )
     return "at-ceiling", (
         f"Healthy: {percent(min(1.0, share))} of a step ({step}) is the training step itself, "
         "and nothing measured would make it faster."

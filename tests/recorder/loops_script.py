@@ -1,5 +1,6 @@
 """Run in a process of its own: hand-written loops under the recorder, then asserts."""
 
+import functools
 import json
 import os
 import sys
@@ -60,7 +61,12 @@ def loop_of_data_loader():
             with torch.no_grad():
                 weights = model.trainable_variables
                 optimizer.apply([v.value.grad for v in weights], weights)
-    return [16]
+    by_torch = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(9):
+        by_torch.zero_grad()
+        ((model(torch.tensor(x[:8])) - torch.tensor(y[:8])) ** 2).mean().backward()
+        by_torch.step()
+    return [16, 8]  # of the loop without a loader the last round is still open
 
 
 def loop_of_jax():
@@ -68,6 +74,13 @@ def loop_of_jax():
     import tensorflow as tf
 
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+    helper = jax.jit(lambda values: values * 2)  # runs no model: marks no step
+
+    class Doubling:
+        @functools.partial(jax.jit, static_argnums=0)
+        def twice(self, value):
+            return 2 * value
+
     trainable = [v.value for v in model.trainable_variables]
 
     @jax.jit
@@ -81,7 +94,14 @@ def loop_of_jax():
     for _ in range(2):
         for features, target in dataset:
             trainable = step(trainable, features.numpy(), target.numpy())
-    return [16]
+    for _ in range(9):
+        helper(x[:8])
+        trainable = step(trainable, x[:8], y[:8])
+    assert step.lower(trainable, x[:8], y[:8]).as_text()
+    assert isinstance(step, jax.stages.Wrapped)
+    assert Doubling().twice(3) == 6
+    assert jax.vmap(helper)(x).shape == (64, 3)
+    return [16, 8]  # of the loop without a loader the last round is still open
 
 
 expected = {

@@ -26,6 +26,9 @@ WHOLE_EPOCH = 0.95
 ONE_OFF_ROWS = 3
 MIN_RECURRING = 3
 
+# What marks the steps of a loop whose loader is not seen.
+FUNCTION_MARKERS = ("tf.function", "jax.jit", "optimizer")
+
 
 def fit_costs(workload: RecordedWorkload) -> Costs | None:
     """Costs per step, or None when no two steps followed each other."""
@@ -155,7 +158,7 @@ def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]
     checkpoint = min(callbacks, _checkpoint(workload, "batch"))
     parts["callbacks"] = callbacks - checkpoint
     parts["checkpoint"] = checkpoint
-    if workload.detail.get("marker") in ("tf.function", "optimizer"):
+    if workload.detail.get("marker") in FUNCTION_MARKERS:
         period = sum(row.period or 0 for row in rows) / steps
         parts["between_calls"] = max(0.0, period - sum(parts.values()))
     # A wait of nothing was measured too; one that was not is not there.

@@ -205,15 +205,19 @@ def _memory_share(recording: Recording) -> float | None:
 
 
 def _frozen(workload: RecordedWorkload, costs: Costs) -> Interval | None:
-    """The step on one batch; where a loop ended before that, its own body stands in.
+    """The step on one batch: of a loop without a loader, its compiled function called again.
 
-    Only on TensorFlow, where a body returns when it is done.
+    Where a loop ended before that, its own body stands in, but only on TensorFlow, where a
+    body returns when it is done.
     """
     data = workload.result("frozen_batch")
     if data and data.get("ns"):
         first = from_windows(data["ns"])
         again = from_windows((workload.result("frozen_again") or {}).get("ns") or ())
         return first if first is None or again is None else Interval.between(first, again)
+    again = (workload.result("repeat_call") or {}).get("ns") if workload.kind == "loop" else None
+    if again:
+        return from_windows(again)
     on_tensorflow = workload.detail.get("backend") in ("tensorflow", "unknown")
     if workload.kind == "loop" and on_tensorflow and workload.result("loader_alone"):
         return Interval.around(max(1.0, costs.parts.get("step", 0.0)), BODY_ERROR)

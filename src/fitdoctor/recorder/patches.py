@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ class Patches:
 
     def __init__(self) -> None:
         """Start with nothing replaced."""
-        self._undo: list[tuple[Any, str, Any]] = []
+        self._undo: list[Callable[[], None]] = []
 
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Replace `owner.name` by `make(original)`.
@@ -24,13 +25,20 @@ class Patches:
         original = getattr(owner, name)
         own = vars(owner).get(name, _MISSING)
         setattr(owner, name, make(original))
-        self._undo.append((owner, name, own))
+        self._undo.append(functools.partial(_put_back, owner, name, own))
+
+    def later(self, undo: Callable[[], None]) -> None:
+        """Take something else back with the replacements: a hook that a framework offers."""
+        self._undo.append(undo)
 
     def undo(self) -> None:
         """Put everything back, the last replacement first."""
         while self._undo:
-            owner, name, own = self._undo.pop()
-            if own is _MISSING:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, own)
+            self._undo.pop()()
+
+
+def _put_back(owner: Any, name: str, own: Any) -> None:
+    if own is _MISSING:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, own)
