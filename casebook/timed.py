@@ -3,8 +3,7 @@
 The script is run several times in this one process, with the imports behind it: once to warm
 up, once at a small scale, and once at larger ones until the extra training is long enough to
 time. The difference of the last two is training alone; data making and compilation cancel out.
-Each of the two is the shorter of two runs: now and then TensorFlow waits seconds for the
-autotuning thread of an iterator that it lets go, which belongs to neither script.
+Each of the two is the shorter of two runs, less TensorFlow's chance waits between epochs.
 """
 
 from __future__ import annotations
@@ -15,6 +14,9 @@ import runpy
 import sys
 import time
 
+from casebook.iterator_waits import IteratorWaits
+
+WAITS = IteratorWaits()
 BASE = 0.1  # counts in the scripts are multiples of 10 at scale 1
 LARGEST = 40.0
 ENOUGH_S = 2.5
@@ -54,9 +56,10 @@ def run(script: str, scale: float) -> float:
     """Wall seconds of the script at a scale."""
     os.environ["CASEBOOK_SCALE"] = repr(round(scale, 1))
     gc.collect()  # endless datasets of the run before must not go on in the background
-    begin = time.perf_counter()
+    WAITS.watch()
+    begin, waited = time.perf_counter(), WAITS.seconds
     runpy.run_path(script, run_name="__main__")
-    return time.perf_counter() - begin
+    return time.perf_counter() - begin - (WAITS.seconds - waited)
 
 
 if __name__ == "__main__":
