@@ -80,7 +80,7 @@ def timeline_of(recording: Recording, epoch_steps: int | None = None) -> Timelin
         spans.extend(_spans(recording, workload, epoch_steps))
     if not spans:
         return None
-    spans.sort(key=lambda span: span.begin_ns)
+    spans = _without_waits(sorted(spans, key=lambda span: span.begin_ns), workloads)
     blocks = [block for workload in workloads for block in workload.blocks]
     return Timeline(
         tuple(spans),
@@ -88,6 +88,21 @@ def timeline_of(recording: Recording, epoch_steps: int | None = None) -> Timelin
         max((block.executions for block in blocks), default=1),
         _disturbed_share(blocks),
     )
+
+
+def _without_waits(spans: list[Span], workloads: Sequence[RecordedWorkload]) -> list[Span]:
+    """The clock stands still while TensorFlow waits between epochs, which it does by chance."""
+    waits = sorted(
+        (event.t + event.dur, event.dur)
+        for workload in workloads
+        for event in workload.events
+        if event.name == "iterator_wait"
+    )
+
+    def told(t: int) -> int:
+        return t - sum(dur for end, dur in waits if end <= t)
+
+    return [Span(told(span.begin_ns), told(span.end_ns), span.steps) for span in spans]
 
 
 def _spans(recording: Recording, workload: RecordedWorkload, epoch_steps: int | None) -> list[Span]:
