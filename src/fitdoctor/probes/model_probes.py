@@ -21,11 +21,13 @@ from fitdoctor.recorder.backends.contexts import (
 from fitdoctor.recorder.backends.device import device_facts
 from fitdoctor.recorder.backends.model_state import all_layers
 from fitdoctor.recorder.calls import Call
+from fitdoctor.recorder.callsite import is_user_file
 
 Probe = Callable[[str, Callable[[], Data]], Data | None]
 
 # Layers are timed only where a step is long enough for eager calls to tell.
 LAYER_STEP_NS = 3_000_000
+USERS_STEP_NS = {"tensorflow": 1_000_000, "jax": 200_000, "torch": 1_000_000}
 LAYER_PART = 4  # layers are timed on the whole batch and on this fraction of it
 # Metrics cost at most a few milliseconds; on longer steps they are no cause.
 METRICS_STEP_NS = 30_000_000
@@ -61,7 +63,7 @@ class ModelExamination:
         """Time the layers, then try what they and the settings make worth trying."""
         model = self._call.model
         rows: list[Data] = []
-        if step_ns >= LAYER_STEP_NS:
+        if step_ns >= self._shortest_step():
             data = self._probe("layers", self._layers)
             rows = data["layers"] if data else []
             if rows:
@@ -82,6 +84,16 @@ class ModelExamination:
         if any(getattr(layer, "recurrent_dropout", 0) for layer in all_layers(model)):
             self._try("fused", Change(layer=_without_recurrent_dropout))
         self._try_layers(rows, at_ceiling=at_ceiling)
+
+    def _shortest_step(self) -> float:
+        """Steps from which on layers are timed: shorter where the user wrote some of them.
+
+        Keras's own layers in so short a step cost less than starting it.
+        """
+        inner = [layer for layer in all_layers(self._call.model) if not _has_layers(layer)]
+        if not any(_is_users(layer) for layer in inner):
+            return LAYER_STEP_NS
+        return USERS_STEP_NS[self._backend.name]
 
     def _try_optimizer(self) -> None:
         tables = [
@@ -177,6 +189,16 @@ def _cost(row: Data) -> float:
     """A layer's forward and backward time alone where it was timed, else nothing to go by."""
     times = sorted(row["alone"]["ns"]) if row.get("alone") else []
     return float(times[len(times) // 2]) if times else 0.0
+
+
+def _is_users(layer: Any) -> bool:
+    module = sys.modules.get(type(layer).__module__)
+    file = getattr(module, "__file__", None)
+    return file is not None and is_user_file(file)
+
+
+def _has_layers(layer: Any) -> bool:
+    return bool(getattr(layer, "layers", None))
 
 
 def _is_low_precision(model: Any) -> bool:

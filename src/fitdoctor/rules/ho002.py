@@ -53,6 +53,8 @@ PAGE = __doc__ or ""
 
 # A quarter of the batch takes at least this share of the whole: dispatch, not arithmetic.
 FLAT = 0.6
+# A larger batch changes the training: it is worth a word only where the start is nearly all.
+MOSTLY_START = 0.8
 EXECUTIONS = (10, 50)
 # The larger number must be worth it: progress and callbacks become coarser.
 WORTH_MORE = 1.25
@@ -104,6 +106,8 @@ class TinySteps:
         )
 
     def _larger_batch(self, view: View, flatness: float) -> Finding | None:
+        if flatness < MOSTLY_START:
+            return None
         scaled = _scaled(view, 4.0)
         rows = (view.result("batch_scaling") or {}).get("rows")
         if scaled is None or view.frozen is None or rows is None:
