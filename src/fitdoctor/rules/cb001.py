@@ -75,7 +75,7 @@ class PerBatchCallback:
         if per_step <= 0:
             return None
         total = view.costs.total
-        left = Interval.around(_without(view, per_step) + per_step / EVERY, MEASURED_ERROR)
+        left = _without(view, per_step) + Interval.around(per_step / EVERY, MEASURED_ERROR)
         saved = saved_leaving(total, left)
         where = Where(heaviest.file, heaviest.line) if heaviest.file and heaviest.line else None
         return Finding(
@@ -97,16 +97,18 @@ class PerBatchCallback:
         )
 
 
-def _without(view: View, per_step: float) -> float:
+def _without(view: View, per_step: float) -> Interval:
     """A step without the callback.
 
     Where the callback takes most of the time it also slows the steps between its calls
-    (cold caches, a stopped device); a frozen batch shows them as they would be.
+    (cold caches, a stopped device). A frozen batch shows the least that they would take,
+    without Keras's loop; as measured they take the most. Halfway is what comes nearest.
     """
     rest = view.costs.total.value - per_step
     if view.frozen is None or per_step < MOSTLY_CALLBACK * view.costs.total.value:
-        return rest
-    return min(rest, view.frozen.value + view.costs.parts.get("input_wait", 0.0))
+        return Interval.around(rest, MEASURED_ERROR)
+    least = min(rest, view.frozen.value + view.costs.parts.get("input_wait", 0.0))
+    return Interval((least + rest) / 2.0, least * (1 - MEASURED_ERROR), rest * (1 + MEASURED_ERROR))
 
 
 def _heaviest(view: View) -> CallbackTotal | None:
