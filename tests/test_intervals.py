@@ -56,7 +56,14 @@ def test_words_of_quantities() -> None:
 
 @given(intervals(), intervals())
 def test_two_measurements_of_one_thing_are_both_kept(a: Interval, b: Interval) -> None:
-    both = Interval.between(a, b)
-    assert both == Interval.between(b, a)
+    both = Interval.again(a, b)
+    assert both == Interval.again(b, a)
     assert both.contains(a.value)
     assert both.contains(b.value)
+
+
+def test_of_two_times_that_disagree_the_shorter_counts() -> None:
+    first, second = Interval(10.0, 9.0, 11.0), Interval(11.0, 10.0, 12.0)
+    assert Interval.again(first, second) == Interval(10.5, 9.0, 12.0)
+    held_up = Interval(20.0, 18.0, 22.0)
+    assert Interval.again(first, held_up) == Interval(10.0, 9.0, 22.0)

@@ -214,7 +214,7 @@ def _frozen(workload: RecordedWorkload, costs: Costs) -> Interval | None:
     if data and data.get("ns"):
         first = from_windows(data["ns"])
         again = from_windows((workload.result("frozen_again") or {}).get("ns") or ())
-        return first if first is None or again is None else Interval.between(first, again)
+        return first if first is None or again is None else Interval.again(first, again)
     again = (workload.result("repeat_call") or {}).get("ns") if workload.kind == "loop" else None
     if again:
         return from_windows(again)
