@@ -164,7 +164,8 @@ assert padding._real_lengths((tokens, np.zeros((6, 1)))) == [1, 2, 3, 4, 5, 6]
 assert padding._is_left_aligned((tokens, np.zeros((6, 1))))
 assert padding._real_lengths((tokens[:, ::-1], np.zeros((6, 1)))) == [1, 2, 3, 4, 5, 6]
 assert not padding._is_left_aligned((tokens[:, ::-1], np.zeros((6, 1))))
-assert padding._bucketed([1, 2, 3, 4, 5, 6], 2) == 4
+assert padding._bucketed([1, 2, 3, 4, 5, 6]) == 4
+assert padding._bucketed([33, 64, 64, 500]) == 173
 
 sequence = keras.Sequential(
     [keras.Input((None,), dtype="int32"), keras.layers.Embedding(10, 4), keras.layers.GRU(4)]

@@ -52,7 +52,7 @@ def padding(backend: Backend, call: Call, batch: Any, others: Iterable[Any], res
     lengths = [n for one in seen for n in _real_lengths(one)]
     rows = backend.rows(batch) or len(lengths)
     data: Data = {"length": axis, "real": sum(lengths) / max(1, len(lengths)), "rows": rows}
-    needed = _bucketed(lengths, rows)
+    needed = _bucketed(lengths)
     data["bucketed"] = needed
     if data["real"] > FULL * axis or needed >= axis:
         return data
@@ -109,11 +109,18 @@ def _real_lengths(batch: Any) -> list[int]:
     return longest
 
 
-def _bucketed(lengths: list[int], rows: int) -> int:
-    """The mean padded length when rows of like length share a batch."""
-    ordered = sorted(lengths)
-    longest = [ordered[min(i + rows, len(ordered)) - 1] for i in range(0, len(ordered), rows)]
-    return max(1, round(sum(longest) / max(1, len(longest))))
+def _bucketed(lengths: list[int]) -> int:
+    """The mean padded length when rows of like length share a batch.
+
+    Of like length: in buckets that double in size, as they are usually chosen; more of them
+    would need more data at hand to fill a batch. A batch of a bucket is about as long as the
+    longest row in it.
+    """
+    buckets: dict[int, list[int]] = {}
+    for length in lengths:
+        buckets.setdefault((max(1, length) - 1).bit_length(), []).append(length)
+    padded = sum(len(bucket) * max(bucket) for bucket in buckets.values())
+    return max(1, round(padded / max(1, len(lengths))))
 
 
 def _is_left_aligned(batch: Any) -> bool:

@@ -12,8 +12,8 @@ step by step, attention squares it; masks hide the result, not the work.
 - the same step at the length that batches of like sequences would have is faster.
 
 ## Predicted gain
-The step at that length: the mean of the longest sequence per batch when rows are sorted by
-length.
+The step at the mean length that is left when rows of like length share a batch (in buckets that
+double in size, each as long as its longest row), and 0.04 ms per sequence to sort them.
 
 ## Example
 ```python
@@ -38,6 +38,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
+from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import saved_by_change
 from fitdoctor.units import duration, percent
@@ -45,6 +46,10 @@ from fitdoctor.units import duration, percent
 PAGE = __doc__ or ""
 
 WORTH_GAIN = 1.15
+
+
+# What tf.data needs to put one sequence into its bucket (usual, least, most).
+SORTING_NS = Interval(40_000.0, 0.0, 60_000.0)
 
 
 class PaddingWaste:
@@ -61,7 +66,9 @@ class PaddingWaste:
         data, shorter = view.result("padding"), view.probe_ns("padding")
         if data is None or shorter is None or view.frozen is None:
             return None
-        saved = saved_by_change(view, shorter)
+        # Sequences are sorted into buckets one by one.
+        sorting = SORTING_NS.scaled(float(data.get("rows") or 0))
+        saved = saved_by_change(view, shorter + sorting)
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None
