@@ -178,7 +178,7 @@ call = SimpleNamespace(model=sequence, epoch_iterator=None, executions=1)
 assert padding.has_time_axis(all_layers(sequence))
 found = padding.padding(backend, call, frozen, (), None)
 assert found["length"] == 40
-assert found["bucketed"] == 6
+assert found["bucketed"] == 4
 assert found["ns"]
 
 assert arithmetic.flops("Conv2D", [(3, 3, 8, 64)], (2, 32, 32, 64), (2, 30, 30, 64)) == (
