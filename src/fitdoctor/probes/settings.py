@@ -35,12 +35,7 @@ def trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any
     stepper.synchronize()
     first = time.perf_counter_ns() - begin
     windows = time_steps(stepper, executions, SECONDS)
-    return {
-        **windows.to_record(),
-        "settings": settings,
-        "first_ns": first,
-        "own_data": batch is None,
-    }
+    return {**windows.to_record(), "settings": settings, "first_ns": first}
 
 
 def graph_trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any) -> Data:

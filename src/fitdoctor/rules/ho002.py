@@ -46,6 +46,7 @@ from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.loader_cure import input_is_slow
 from fitdoctor.rules._places import COMPILE_STEPS_PER_EXECUTION, compile_place
 from fitdoctor.units import duration, percent
 
@@ -154,12 +155,11 @@ class TinySteps:
 def _waits_for_input(view: View) -> bool:
     """Whether cheaper steps would only wait longer for their data.
 
-    A trial that read the user's own data has answered that already.
+    Where its loader does not explain what a step takes beyond a frozen one, Keras's loop does.
     """
-    trial = view.result(f"steps_per_execution_{EXECUTIONS[0]}") or {}
-    if trial.get("own_data"):
+    if view.input_gain is None or view.input_gain.value <= INPUT_LIMITED:
         return False
-    return view.input_gain is not None and view.input_gain.value > INPUT_LIMITED
+    return view.loader is None or input_is_slow(view)
 
 
 def _edits(view: View, executions: int) -> tuple[Edit, ...]:
