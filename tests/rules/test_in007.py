@@ -57,3 +57,14 @@ def test_the_maps_are_moved_behind_the_skip_where_they_were_seen() -> None:
     where = Where("/user/data.py", 6)
     edits = finding(900 * MS, 20 * MS, maps=maps).cure.edits
     assert edits == (SwapCalls(where, "map", "skip", Where("/user/data.py", 7)),)
+
+
+def test_the_rest_of_a_validation_still_has_to_be_loaded() -> None:
+    # The first batch alone took longer than a whole validation was seen to take.
+    without = finding(1200 * MS, 50 * MS)
+    found = finding(1200 * MS, 50 * MS, pass_ns=1300 * MS, early_pass_ns=260 * MS)
+    assert without is not None
+    assert found is not None
+    # 2 s of steps and ten validations of 1 s, of which a fifth stays.
+    assert found.gain.value == pytest.approx(12.0 / (2.0 + 10 * 0.2), rel=0.1)
+    assert found.gain.value < without.gain.value

@@ -13,7 +13,8 @@ ids or file names first skips them for nothing.
 - its first batch was timed as written and with the skip before the map.
 
 ## Predicted gain
-The difference of the two first batches, once per validation.
+The difference of the two first batches, once per validation; never more than leaves the rest of a
+pass, which still has to be loaded.
 
 ## Example
 ```python
@@ -48,6 +49,7 @@ PAGE = __doc__ or ""
 
 # One first batch is timed once; this is how far it may be off.
 ERROR = 0.25
+LEAST_LEFT = 0.02
 
 
 class SkipAfterDecode:
@@ -70,8 +72,8 @@ class SkipAfterDecode:
         wasted = measured["first_ns"] - measured["early_first_ns"]
         if wasted <= 0:
             return None
-        # Never more than validation was seen to take.
-        per_step = min(wasted * times / steps, 0.98 * part)
+        # Never more than leaves the rest of a pass, which validation still has to load.
+        per_step = min(wasted * times / steps, part * (1 - _left(measured)))
         saved = Interval(per_step, per_step / (1 + ERROR), min(part, per_step * (1 + ERROR)))
         where = Where(measured["file"], measured["line"] or 0) if measured.get("file") else None
         return Finding(
@@ -95,6 +97,13 @@ class SkipAfterDecode:
             },
             saves={"validation": saved},
         )
+
+
+def _left(measured: dict[str, Any]) -> float:
+    """What is left of loading one validation with the split moved."""
+    if not measured.get("pass_ns"):
+        return LEAST_LEFT
+    return float(max(LEAST_LEFT, min(1.0, measured["early_pass_ns"] / measured["pass_ns"])))
 
 
 def _edits(measured: dict[str, Any]) -> tuple[Edit, ...]:
