@@ -141,8 +141,8 @@ def test_an_endless_loader_makes_new_passes_and_refuses_empty_data() -> None:
 
 def test_a_generator_is_timed_and_gives_the_same_elements() -> None:
     source = TimedSource()
-    assert list(source.watch(iter("abc"))) == ["a", "b", "c"]
-    assert source.count == 2  # one was looked into, and took longer for it
+    assert list(source.watch(iter("abcdef"))) == list("abcdef")
+    assert source.count == 5  # one was looked into, and took longer for it
     assert timed_generator(object()) is None
 
 

@@ -11,6 +11,8 @@ from fitdoctor.recording.schema import RecordedWorkload
 
 # Python code under trace takes about this many times as long.
 TRACING_FACTOR = 10.0
+# A traced batch takes at least as long as others; one far below them was not made then.
+SAME_WORK = 0.5
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ def native_share(traced: dict[str, Any] | None, untraced_ns: float) -> float | N
     if not traced or untraced_ns <= 0:
         return None
     native = float(traced["native_ns"])
+    if traced["complete"] and traced["traced_ns"] < SAME_WORK * untraced_ns:
+        return None  # another kind of batch than the usual one
     if not traced["complete"]:
         untraced_ns = native + (traced["traced_ns"] - native) / TRACING_FACTOR
     return min(1.0, native / max(1.0, untraced_ns))

@@ -11,8 +11,9 @@ from fitdoctor.recorder.inputs import tf_data
 from fitdoctor.recorder.inputs.tf_pipeline import made_of
 from fitdoctor.recorder.native_work import NativeWork
 
-# The second batch: the first may open files, and later ones belong to the steady state.
-LOOKED_INTO = 1
+# Batches before the one that is looked into. Keras peeks at two before it trains and hands them out
+# again, for nothing; much later ones belong to the steady state.
+LOOKED_INTO = 3
 
 
 class TimedSource:
