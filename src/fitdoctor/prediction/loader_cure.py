@@ -48,6 +48,7 @@ def saved_by(
     overlapped: bool,
     cores: float = 0.0,
     first_saved_ns: float = 0.0,
+    first_batches: bool = True,
 ) -> Interval:
     """Nanoseconds per step that a loader of this speed would save.
 
@@ -61,6 +62,7 @@ def saved_by(
         cores: CPU use of the loader after the cure; where it and the step need more cores
             than there are, they share them.
         first_saved_ns: what each epoch's first batch was seen to save, spread over the epoch.
+        first_batches: whether the first batch of an epoch gains as well.
     """
     loader = view.loader.ns if view.loader is not None else loader_after
     step = view.ceiling_step
@@ -71,6 +73,8 @@ def saved_by(
     if cores:
         shared = loader_after.scaled(cores) + left.scaled(min(view.frozen_cores, view.cpus))
         then = Interval.maximum(then, shared.scaled(1.0 / view.cpus))
+    if not first_batches:
+        return now.minus(then)
     later = max(first_saved_ns, _of_first_batch(view, loader.value - loader_after.value))
     between = min(later, view.costs.parts.get("epoch_gap", 0.0))
     return now.minus(then) + Interval(between, 0.5 * between, between)

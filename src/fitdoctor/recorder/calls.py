@@ -119,10 +119,14 @@ class Call:
         took = begin - (self.iterator_asked or begin)
         if self._first_iterator_ns is None:
             self._first_iterator_ns = took
-        elif self.kind == "fit" and took - self._first_iterator_ns >= ITERATOR_WAIT_NS:
-            waited = took - self._first_iterator_ns
-            self.recorder.event("iterator_wait", begin - waited, waited)
+        else:
+            self.waited_for_iterator(took - self._first_iterator_ns, begin)
         self.iterator_asked = None
+
+    def waited_for_iterator(self, waited: int, until: int) -> None:
+        """An old iterator took this long to end; short times are nothing to tell."""
+        if self.kind == "fit" and waited >= ITERATOR_WAIT_NS:
+            self.recorder.event("iterator_wait", until - waited, waited)
 
     def _step_done(self, begin: int, end: int) -> None:
         if self.iterator_asked is not None:

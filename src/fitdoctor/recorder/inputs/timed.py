@@ -25,7 +25,7 @@ class TimedIterable:
 
 
 class _TimedIterator:
-    __slots__ = ("_call", "_clock", "_iterable", "_next")
+    __slots__ = ("_call", "_clock", "_iterable", "_made", "_next")
 
     def __init__(self, iterable: Any, call: Call, clock: Clock) -> None:
         begin = clock()
@@ -33,7 +33,8 @@ class _TimedIterator:
         self._next = iter(iterable).__next__
         self._call = call
         self._clock = clock
-        call.wait += clock() - begin
+        self._made: int | None = clock()
+        call.wait += self._made - begin
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -41,6 +42,10 @@ class _TimedIterator:
     def __next__(self) -> Any:
         clock = self._clock
         begin = clock()
+        if self._made is not None:
+            # Between being made and the first batch, Keras lets go of the epoch's before.
+            self._call.waited_for_iterator(begin - self._made, begin)
+            self._made = None
         try:
             batch = self._next()
         finally:
