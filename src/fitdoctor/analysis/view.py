@@ -20,6 +20,8 @@ from fitdoctor.recording.schema import Event, RecordedWorkload, Recording
 BODY_ERROR = 0.15
 # Loading takes this many frozen steps or more: it is what a step mostly consists of.
 LOADING_RULES = 3.0
+# What Keras's own loop takes around a step, about the same on all backends.
+KERAS_LOOP_NS = 200_000.0
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ class View:
         Input costs at most what loading a batch takes. The rest of a real step, Keras's
         loop and its callbacks' thread, stays when the data is in memory. Where loading is
         most of the step, though, the rest is mostly loading too, slower beside the step's
-        threads than alone: then both are taken to be slowed alike.
+        threads than alone: then both are taken to be slowed alike, and Keras's loop to stay.
         """
         frozen = self.frozen or self.core
         loading = self.costs.parts.get("input_wait", 0.0)
@@ -140,7 +142,8 @@ class View:
             loading = max(loading, self.loader.ns.value)
         rest = max(1.0, self.core.value - loading)
         if loading > LOADING_RULES * frozen.value:
-            rest = min(rest, frozen.value * self.core.value / (loading + frozen.value))
+            alike = frozen.value * self.core.value / (loading + frozen.value)
+            rest = min(rest, alike + KERAS_LOOP_NS)
         return Interval.maximum(frozen, Interval.exact(rest))
 
     def result(self, probe: str) -> dict[str, Any] | None:
