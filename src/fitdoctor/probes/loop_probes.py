@@ -21,6 +21,7 @@ from fitdoctor.recorder.loops import Loop
 from fitdoctor.recorder.session import Recorder
 
 FROZEN_NS = 2_000_000_000
+JITTED = "jax.jit"  # a pure function: calling it again changes nothing
 FROZEN_ITERATIONS = 8
 SECONDS = 0.8
 
@@ -42,8 +43,11 @@ class LoopExamination:
         self._finder: StepFinder | None = None
 
     def examine_ended(self) -> None:
-        """The loop is over: only its loader can still be probed."""
+        """The loop is over: only its loader can still be probed, and a step without state."""
         self._probe_loader()
+        if self._loop.marker == JITTED:
+            with self._recorder.suspend():
+                self._probe("repeat_call", self._repeat_call)
 
     def start(self) -> None:
         """Probe the loader and freeze the batch."""
@@ -120,7 +124,7 @@ class LoopExamination:
         """The compiled function again with the same arguments: its cost without a new trace."""
         called = self._loop.last_function_call
         if called is None:
-            raise NotAvailable("the loop's body calls no tf.function")
+            raise NotAvailable("the loop's body calls no compiled function")
         function, args, kwargs = called
         return self._timed(lambda: function(*args, **kwargs))
 
