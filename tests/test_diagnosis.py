@@ -131,3 +131,28 @@ def test_gains_over_several_workloads_weigh_by_their_time() -> None:
     assert one is not None and both is not None
     assert 1.5 < both.value < one.value
     assert both.value == pytest.approx(2 / (1 / one.value + 1), rel=0.02)
+
+
+def jitted_loop(again: float):
+    """A JAX loop without a loader: steps of 10 ms, of which the host sees 0.2 ms."""
+    return fit_workload(
+        kind="loop",
+        period=10 * MS,
+        step=MS // 5,
+        wait=None,
+        detail={"marker": "jax.jit", "backend": "jax"},
+        probes={"repeat_call": windows(again)},
+    )
+
+
+def test_a_loop_without_a_loader_is_healthy_where_its_function_is_all_of_it() -> None:
+    workload = diagnose(recording(jitted_loop(9.8 * MS), backend="jax")).workloads[0]
+    assert workload.verdict == "at-ceiling"
+    shares = {part.part: part.share for part in workload.breakdown}
+    assert shares["step"] > 0.9
+
+
+def test_code_between_the_calls_of_a_loop_is_not_called_healthy() -> None:
+    workload = diagnose(recording(jitted_loop(3 * MS), backend="jax")).workloads[0]
+    assert workload.verdict == "not-judged"
+    assert "30 %" in workload.sentence

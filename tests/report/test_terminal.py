@@ -6,6 +6,7 @@ import pytest
 from diagnoses import MS, bare_diagnosis, diagnosis, finding, healthy_workload, slow_workload
 from rich.cells import cell_len
 
+from fitdoctor.analysis.anomalies import IteratorWaits
 from fitdoctor.findings.diagnosed import Diagnosis, Health, Part, StepTime
 from fitdoctor.findings.finding import Cure, Where
 from fitdoctor.intervals import Interval
@@ -194,3 +195,12 @@ def test_small_texts() -> None:
     assert shorten_left("abcdef", 4) == "…def"
     assert for_encoding("2.4× (1.9–2.6) ▌", "ascii") == "2.4x (1.9-2.6) #"
     assert for_encoding("2.4×", "utf-8") == "2.4×"
+
+
+def test_waits_by_chance_are_told_where_there_were_some() -> None:
+    none = healthy_workload(iterator_waits=IteratorWaits(0, 0.0))
+    some = healthy_workload(iterator_waits=IteratorWaits(2, 706e6))
+    assert "by chance" not in screen(diagnosis(none))
+    text = " ".join(screen(diagnosis(some)).split())
+    assert "TensorFlow waited 706 ms by chance, 2 times" in text
+    assert "not counted above" in text

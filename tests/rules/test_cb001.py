@@ -4,7 +4,7 @@ import pytest
 
 from fitdoctor.recording.schema import CallbackTotal
 from fitdoctor.rules.cb001 import RULE
-from synthetic import MS, fit_workload, view
+from synthetic import MS, fit_workload, view, windows
 
 
 def with_callback(name: str, per_step: int, *, on_thread: int | None = None, hook: str = "batch"):
@@ -41,3 +41,23 @@ def test_fires_with_the_callbacks_name_and_place() -> None:
     assert "Monitor" in finding.message
     assert finding.gain.value == pytest.approx(10 / (10 - 6 * 49 / 50), rel=0.01)
     assert finding.cure.safety == "unsafe"
+
+
+def test_a_callback_that_is_nearly_all_leaves_between_the_frozen_step_and_the_rest() -> None:
+    # 10 ms: 9 of callback, 1 beside it; alone a step takes 0.2 ms.
+    total = CallbackTotal("Monitor", "batch", 200, 9 * MS * 200, "/user/cb.py", 14)
+    finding = RULE.detect(
+        view(
+            fit_workload(
+                period=10 * MS,
+                step=MS,
+                callbacks=9 * MS,
+                callback_totals=(total,),
+                probes={"frozen_batch": windows(0.2 * MS)},
+            )
+        )
+    )
+    assert finding is not None
+    assert finding.gain.value == pytest.approx(10 / (0.6 + 9 / 50), rel=0.02)
+    assert finding.gain.low < 10 / (1.0 + 9 / 50)
+    assert finding.gain.high > 10 / (0.2 + 9 / 50)

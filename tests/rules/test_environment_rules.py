@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.recording.schema import Event
+from fitdoctor.recording.schema import Event, Probe
 from fitdoctor.rules import co001, co002, en002, en004, en006, en008
-from synthetic import MS, fit_workload, recording, view
+from synthetic import MS, fit_workload, recording, view, windows
 
 
 class TestThreads:
@@ -146,6 +146,32 @@ class TestShapes:
         assert finding.evidence["shapes"] == 50
         assert finding.gain.value == pytest.approx(60 / 12, rel=0.1)
         assert co001.RULE.detect(seen) is None
+
+    def only_compiles(self, *, models: int = 1):
+        """Every step compiles for a new shape, for each of so many models."""
+        shapes = [f"float32[8, {n}]" for n in range(200 // models)]
+        workload = compiling(shapes, every=1)
+        events = tuple(
+            replace(event, detail={**event.detail, "model": i // len(shapes)})
+            for i, event in enumerate(workload.events)
+        )
+        probes = {"frozen_batch": Probe("frozen_batch", "ok", "", windows(2 * MS))}
+        return view(replace(workload, events=events, probes=probes), backend="jax")
+
+    def test_where_nothing_but_compiling_is_done_the_frozen_step_is_left(self) -> None:
+        finding = co002.RULE.detect(self.only_compiles())
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(210 / 2, rel=0.1)
+        # A run of this length also pays for the two shapes that stay.
+        assert finding.gain.low < 60
+
+    def test_shapes_that_every_new_model_compiles_stay_in_part(self) -> None:
+        once, again = self.only_compiles(), self.only_compiles(models=10)
+        first, second = co002.RULE.detect(once), co002.RULE.detect(again)
+        assert first is not None
+        assert second is not None
+        # Two of twenty shapes are compiled for each model all the same.
+        assert second.gain.value < 11 < first.gain.value
 
 
 def test_a_slower_backend_is_the_last_resort() -> None:

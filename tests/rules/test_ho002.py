@@ -7,7 +7,7 @@ from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.place import Where
 from fitdoctor.recording.schema import CallbackTotal, Event
 from fitdoctor.rules.ho002 import RULE
-from synthetic import MS, fit_workload, recording, view, windows
+from synthetic import MS, fit_workload, loader, recording, view, windows
 
 
 def small_step(
@@ -97,3 +97,36 @@ def test_no_edit_where_the_compile_was_not_seen() -> None:
     finding = RULE.detect(small_step())
     assert finding is not None
     assert finding.cure.edits == ()
+
+
+def test_silent_where_the_loader_explains_the_wait() -> None:
+    # 4 ms of loading before 0.9 ms of step: cheaper steps would only wait longer.
+    slow = loader(4 * MS, cores=2.0)
+    assert RULE.detect(waiting(slow)) is None
+
+
+def test_fires_where_no_loader_explains_what_a_step_takes_longer() -> None:
+    # As on a GPU: the arrays are there at once, and Keras's loop takes the time.
+    assert RULE.detect(waiting(loader(0.01 * MS, cores=1.0))) is not None
+
+
+def waiting(loader_data):
+    seen = small_step()
+    probes = {name: probe.data for name, probe in seen.recorded.probes.items()}
+    probes["loader_alone"] = loader_data
+    return view(fit_workload(period=5 * MS, step=MS, wait=4 * MS, probes=probes))
+
+
+def test_keras_loop_counts_as_starting_a_step() -> None:
+    # Alone a quarter of the batch takes half as long; with 0.9 ms of loop around it 0.75.
+    probes = {name: probe.data for name, probe in small_step().recorded.probes.items()}
+    probes["batch_scaling"]["sizes"]["8"] = windows(0.45 * MS)
+    assert RULE.detect(small_step(quarter=0.45)) is None
+    loop = view(fit_workload(period=int(1.8 * MS), step=int(1.8 * MS), wait=0, probes=probes))
+    assert RULE.detect(loop) is not None
+
+
+def test_a_larger_batch_is_not_advised_where_computing_is_a_good_part() -> None:
+    torch = {"ten": None, "fifty": None, "backend": "torch"}
+    assert RULE.detect(small_step(quarter=0.65, **torch)) is None
+    assert RULE.detect(small_step(quarter=0.85, **torch)) is not None

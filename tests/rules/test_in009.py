@@ -70,3 +70,17 @@ def test_the_arrays_that_need_it_are_cast_before_the_loop() -> None:
         CastBefore(where, "fit", "x", 0, "float32"),
         CastBefore(where, "fit", "y", 1, "float32"),
     )
+
+
+def test_slow_first_steps_go_with_the_calls_that_begin_them() -> None:
+    workload = calls(start_up=600 * MS, as_is=500 * MS, cast=500 * MS, cast_bytes=0)
+    slower = dict(workload.probes)
+    slower["frozen_batch"] = replace(slower["frozen_batch"], data=windows(4 * MS))
+    usual, few_steps = (
+        RULE.detect(view(workload)),
+        RULE.detect(view(replace(workload, probes=slower))),
+    )
+    # 5 ms more of each step: it takes 9 ms behind the start of a call, and 4 ms on its own.
+    saved = few_steps.saves["step"].value - usual.saves["step"].value
+    assert saved == pytest.approx(5 * MS)
+    assert few_steps.saves["step"].low == 0.0

@@ -139,7 +139,7 @@ class TestPadding:
         finding = mo007.RULE.detect(self.padded(2.5 * MS))
         assert finding is not None
         # 2.5 ms for the step, and 32 sequences to be put into their buckets.
-        assert finding.gain.value == pytest.approx(20 / (2.5 + 32 * 0.04), rel=0.05)
+        assert finding.gain.value == pytest.approx(20 / (2.5 + 32 * 0.022), rel=0.05)
         assert "93 %" in finding.message
 
 

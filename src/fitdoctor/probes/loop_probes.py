@@ -11,6 +11,7 @@ from fitdoctor.probes.loader import loader_alone
 from fitdoctor.probes.reference import reference_step
 from fitdoctor.probes.step_function import StepFinder
 from fitdoctor.probes.windows import measure
+from fitdoctor.recorder.backends import jax_calls
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
 from fitdoctor.recorder.inputs.loop_source import (
     describe_loop_source,
@@ -21,7 +22,6 @@ from fitdoctor.recorder.loops import Loop
 from fitdoctor.recorder.session import Recorder
 
 FROZEN_NS = 2_000_000_000
-JITTED = "jax.jit"  # a pure function: calling it again changes nothing
 FROZEN_ITERATIONS = 8
 SECONDS = 0.8
 
@@ -45,7 +45,8 @@ class LoopExamination:
     def examine_ended(self) -> None:
         """The loop is over: only its loader can still be probed, and a step without state."""
         self._probe_loader()
-        if self._loop.marker == JITTED:
+        if self._loop.marker == jax_calls.MARKER:
+            # A pure function: calling it again changes nothing.
             with self._recorder.suspend():
                 self._probe("repeat_call", self._repeat_call)
 

@@ -31,10 +31,8 @@ def over_time(workload: DiagnosedWorkload) -> Iterator[str]:
     if waits is not None and waits.count:
         times = f"{waits.count} time{'s' if waits.count != 1 else ''}"
         yield (
-            f"between epochs TensorFlow waited {duration(waits.ns)} in all, {times}, for the "
-            "thread that tuned the pipeline of the epoch before: a fault of TensorFlow that "
-            "comes by chance, and is not counted above; one dataset with repeat() and "
-            "steps_per_epoch does not meet it"
+            f"between epochs TensorFlow waited {duration(waits.ns)} by chance, {times}, for a "
+            "thread of the last pipeline: not counted above; repeat() with steps_per_epoch avoids it"
         )
     stalls = workload.stalls
     if stalls is not None:

@@ -12,7 +12,9 @@ runs ahead.
   spent on the training thread.
 
 ## Predicted gain
-The step without that time, but for one call in 50.
+The step without that time, but for one call in 50. Where the callback is most of the time it also
+slows the steps around it: then halfway between the step on a frozen batch and the rest as measured,
+which are the ends of the interval.
 
 ## Example
 ```python

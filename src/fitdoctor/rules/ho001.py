@@ -59,12 +59,6 @@ CLEARLY_FASTER = 1.1
 ARRAYS = ("ndarray", "Tensor", "ArrayImpl")
 
 
-# The alternative takes at most this share of the call: nearly all of its work is gone.
-SHORT_CALL = 0.1
-# Reading back into the caches what a few lines of Python need takes about this long.
-REFILL_NS = 100_000.0
-
-
 class CallPerSample:
     """HO001."""
 
@@ -94,7 +88,6 @@ class CallPerSample:
             max(0.0, in_call * (1 - min(1.0, ratio.high))),
             in_call * (1 - ratio.low),
         )
-        saved += _warmer(parts.get("between_calls", 0.0), ratio.value)
         return Finding(
             rule=self.code,
             name=self.name,
@@ -120,17 +113,6 @@ class CallPerSample:
             },
             saves={"start_up": saved},
         )
-
-
-def _warmer(between_ns: float, ratio: float) -> Interval:
-    """What the user's own code between the calls saves, its data no longer driven from the caches.
-
-    A long call makes, walks and frees a whole pipeline of objects; a short one does not.
-    """
-    if ratio > SHORT_CALL:
-        return Interval.exact(0.0)
-    warmer = min(0.5 * between_ns, REFILL_NS)
-    return Interval(warmer, 0.0, warmer)
 
 
 def _best(alternatives: dict[str, Any]) -> tuple[str, Interval] | None:

@@ -8,7 +8,9 @@ Each step has a fixed price: Python's loop, callbacks, the call into the framewo
 of every op. With a small model and a small batch the arithmetic is a fraction of it.
 
 ## Evidence
-- on one frozen batch, a quarter of the batch takes nearly as long (at least 0.6 of the time);
+- on one frozen batch, with Keras's loop around it, a quarter of the batch takes nearly as long (at
+  least 0.6 of the time; 0.8 where a larger batch is the only cure);
+- no loader explains that the step takes longer than on a frozen batch;
 - the same steps with `steps_per_execution` = 10 or 50, tried on your own model and data, are
   faster by 5 % or more. On torch, where Keras does not support it: four times the batch takes
   clearly less than four times as long.

@@ -13,7 +13,7 @@ step by step, attention squares it; masks hide the result, not the work.
 
 ## Predicted gain
 The step at the mean length that is left when rows of like length share a batch (in buckets that
-double in size, each as long as its longest row), and 0.04 ms per sequence to sort them.
+double in size, each as long as its longest row), and 0.02 ms per sequence to sort them.
 
 ## Example
 ```python
@@ -48,8 +48,8 @@ PAGE = __doc__ or ""
 WORTH_GAIN = 1.15
 
 
-# What tf.data needs to put one sequence into its bucket (usual, least, most).
-SORTING_NS = Interval(40_000.0, 0.0, 60_000.0)
+# What tf.data needs to put one sequence into its bucket: 22 µs were measured (usual, least, most).
+SORTING_NS = Interval(22_000.0, 0.0, 40_000.0)
 
 
 class PaddingWaste:

@@ -1,0 +1,57 @@
+"""What a step would take with its data in memory, where the measurements do not add up."""
+
+from __future__ import annotations
+
+import pytest
+
+from fitdoctor.analysis.view import KERAS_LOOP_NS
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.loader_cure import saved_by
+from synthetic import MS, fit_workload, loader, view, windows
+
+
+def seen(period: float, frozen: float, loading: float, *, wait: float = 0.0, **probes):
+    return view(
+        fit_workload(
+            period=round(period * MS),
+            step=round((period - wait) * MS),
+            wait=round(wait * MS),
+            probes={
+                "frozen_batch": windows(frozen * MS),
+                "loader_alone": loader(loading * MS),
+                **probes,
+            },
+        )
+    )
+
+
+def test_what_loading_cannot_explain_stays_with_the_step() -> None:
+    # A healthy fit: 60 ms of step, 2 ms of loading, 3 ms of something else.
+    assert seen(65, 60, 2).ceiling_step.value == pytest.approx(63 * MS, rel=0.01)
+
+
+def test_where_loading_rules_both_are_slowed_alike() -> None:
+    # 14 ms of loading and 1 ms of step alone, 22.5 ms together: half as slow again.
+    ceiling = seen(22.5, 1, 14).ceiling_step.value
+    assert ceiling == pytest.approx(1.5 * MS + KERAS_LOOP_NS, rel=0.01)
+
+
+def test_the_loop_that_stays_is_no_more_than_the_rest() -> None:
+    # A short step: 0.05 ms of it, 0.75 ms of loading, and 0.1 ms of anything else.
+    assert seen(0.9, 0.05, 0.75).ceiling_step.value == pytest.approx(0.15 * MS, rel=0.01)
+
+
+def test_the_frozen_step_is_timed_twice_and_the_shorter_counts_where_they_disagree() -> None:
+    agree = seen(20, 10, 2, frozen_again=windows(11 * MS))
+    held_up = seen(20, 10, 2, frozen_again=windows(18 * MS))
+    assert agree.frozen.value == pytest.approx(10.5 * MS)
+    assert held_up.frozen.value == pytest.approx(10 * MS)
+    assert held_up.frozen.high >= 18 * MS
+
+
+def test_the_first_batch_of_an_epoch_is_saved_only_out_of_the_gap_between_epochs() -> None:
+    one = seen(20, 2, 18, wait=18)  # one epoch: nothing lies between epochs
+    assert one.costs.parts.get("epoch_gap", 0.0) == 0.0
+    after = Interval.exact(0.0)
+    with_first = saved_by(one, after, overlapped=False)
+    assert with_first == saved_by(one, after, overlapped=False, first_batches=False)
