@@ -32,7 +32,8 @@ def over_time(workload: DiagnosedWorkload) -> Iterator[str]:
         times = f"{waits.count} time{'s' if waits.count != 1 else ''}"
         yield (
             f"between epochs TensorFlow waited {duration(waits.ns)} by chance, {times}, for a "
-            "thread of the last pipeline: not counted above; repeat() with steps_per_epoch avoids it"
+            "thread of the last pipeline: not counted above; repeat() with steps_per_epoch "
+            "avoids it"
         )
     stalls = workload.stalls
     if stalls is not None:
