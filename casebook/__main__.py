@@ -14,13 +14,15 @@ from pathlib import Path
 from rich.console import Console
 
 from casebook.case import Case, CaseError, load_all
+from casebook.devices import advised_device
 from casebook.diagnose import diagnose
 from casebook.gain import MOST_ROUNDS, Gain, GainError
 from casebook.gain_cache import GainCache
-from casebook.judge import judge
+from casebook.judge import Judgement, judge
 from casebook.measure import measure_gain
-from casebook.outcome import Outcome, count_right, to_json
+from casebook.outcome import Outcome, count_right, count_run, to_json
 from casebook.table import show
+from fitdoctor.recorder.sampler import machine_record
 
 ROOT = Path(__file__).parent
 CACHE_FILE = ROOT / ".gains.json"
@@ -43,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     show(outcomes, Console())
     if options.json is not None:
         options.json.write_text(json.dumps(to_json(outcomes), indent=1) + "\n", encoding="utf-8")
-    return ALL_RIGHT if count_right(outcomes) == len(outcomes) else SOME_WRONG
+    return ALL_RIGHT if count_right(outcomes) == count_run(outcomes) else SOME_WRONG
 
 
 def select(cases: dict[str, Case], ids: Sequence[str]) -> list[Case]:
@@ -60,17 +62,25 @@ def select(cases: dict[str, Case], ids: Sequence[str]) -> list[Case]:
 
 def examine(case: Case, options: argparse.Namespace) -> Outcome:
     """Diagnose one case, measure its gain, and judge."""
+    if case.needs == "gpu" and not machine_record().get("accelerators"):
+        return Outcome(case, Judgement((), None, ()), None, 0.0, "needs a GPU")
     _tell(f"{case.id}: diagnosing")
     diagnosis = diagnose(case, keep=options.keep)
-    if options.no_gain or case.is_healthy:
-        return Outcome(case, judge(case, diagnosis, None), None, diagnosis.seconds)
-    try:
-        real = real_gain(case, fresh=options.fresh, rounds=options.rounds)
-    except GainError as error:
-        judgement = judge(case, diagnosis, None)
-        judgement = replace(judgement, reasons=(*judgement.reasons, f"gain: {error}"))
-        return Outcome(case, judgement, None, diagnosis.seconds)
-    return Outcome(case, judge(case, diagnosis, real), real, diagnosis.seconds)
+    real: Gain | None = None
+    problems: tuple[str, ...] = ()
+    if not (options.no_gain or case.is_healthy):
+        try:
+            real = real_gain(case, fresh=options.fresh, rounds=options.rounds)
+        except GainError as error:
+            problems = (f"gain: {error}",)
+    if case.devices:
+        _tell(f"{case.id}: asking which device")
+        advised = advised_device(case, keep=options.keep)
+        if advised != case.devices:
+            problems = (*problems, f"devices advised {advised}, expected {case.devices}")
+    judgement = judge(case, diagnosis, real)
+    judgement = replace(judgement, reasons=(*judgement.reasons, *problems))
+    return Outcome(case, judgement, real, diagnosis.seconds)
 
 
 def real_gain(case: Case, *, fresh: bool, rounds: int = MOST_ROUNDS) -> Gain:

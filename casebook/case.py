@@ -11,9 +11,11 @@ from typing import Any
 
 BACKENDS = ("tensorflow", "jax", "torch")
 EXACTNESS = ("=", "~", "!=")
+NEEDS = ("", "gpu")
+DEVICES = ("", "cpu", "gpu")
 RULE_CODE = re.compile(r"[A-Z]{2}\d{3}")
 REQUIRED = ("id", "title", "backend", "expect", "exactness", "where")
-OPTIONAL = ("allow", "forbid", "forbid_text", "env", "launcher", "note", "script", "joint")
+OPTIONAL = ("allow", "forbid", "forbid_text", "env", "launcher", "note", "script", "joint", "needs", "devices")
 
 
 class CaseError(ValueError):
@@ -51,6 +53,8 @@ class Case:
     note: str = ""
     script: str = ""
     joint: bool = False
+    needs: str = ""  # "gpu": skipped where there is none
+    devices: str = ""  # what `fitdoctor devices` is to advise for the same script
 
     @property
     def is_healthy(self) -> bool:
@@ -111,6 +115,8 @@ def load_case(folder: Path) -> Case:
         note=_text(path, data, "note") if "note" in data else "",
         script=_script(path, data),
         joint=_flag(path, data, "joint"),
+        needs=_one_of(path, {"needs": "", **data}, "needs", NEEDS),
+        devices=_one_of(path, {"devices": "", **data}, "devices", DEVICES),
     )
     _check_consistency(path, case)
     return case

@@ -20,6 +20,7 @@ class Outcome:
     judgement: Judgement
     real: Gain | None
     verdict_s: float
+    skipped: str = ""  # why this case was not run here
 
     @property
     def gain_error(self) -> float | None:
@@ -35,7 +36,12 @@ class Outcome:
 
 def count_right(outcomes: Sequence[Outcome]) -> int:
     """How many cases were judged right."""
-    return sum(outcome.judgement.is_right for outcome in outcomes)
+    return sum(outcome.judgement.is_right and not outcome.skipped for outcome in outcomes)
+
+
+def count_run(outcomes: Sequence[Outcome]) -> int:
+    """How many cases could be run on this machine."""
+    return sum(not outcome.skipped for outcome in outcomes)
 
 
 def median_error(outcomes: Sequence[Outcome]) -> float | None:
@@ -50,7 +56,8 @@ def to_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "schema": 1,
         "cases": [_case_to_json(outcome) for outcome in outcomes],
         "right": count_right(outcomes),
-        "total": len(outcomes),
+        "total": count_run(outcomes),
+        "skipped": len(outcomes) - count_run(outcomes),
         "median_relative_error": median_error(outcomes),
     }
 
@@ -66,6 +73,7 @@ def _case_to_json(outcome: Outcome) -> dict[str, Any]:
         "real": asdict(outcome.real) if outcome.real else None,
         "relative_error": outcome.gain_error,
         "verdict_s": outcome.verdict_s,
-        "right": judgement.is_right,
+        "right": judgement.is_right and not outcome.skipped,
+        "skipped": outcome.skipped or None,
         "reasons": list(judgement.reasons),
     }

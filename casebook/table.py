@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from casebook.outcome import Outcome, count_right, median_error
+from casebook.outcome import Outcome, count_right, count_run, median_error
 
 NOTHING = "-"
 
@@ -40,8 +40,15 @@ def row(outcome: Outcome) -> tuple[str, ...]:
         gain_text(real.ratio, real.low, real.high) if real else NOTHING,
         f"{error:+.0%}" if error is not None else NOTHING,
         f"{outcome.verdict_s:.0f} s",
-        "right" if judgement.is_right else "wrong",
+        judged(outcome),
     )
+
+
+def judged(outcome: Outcome) -> str:
+    """Right, wrong, or why it was not run."""
+    if outcome.skipped:
+        return f"skipped: {outcome.skipped}"
+    return "right" if outcome.judgement.is_right else "wrong"
 
 
 def wrong_lines(outcomes: Sequence[Outcome]) -> list[str]:
@@ -67,5 +74,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     """Median error of the predictions and the count of right verdicts."""
     error = median_error(outcomes)
     text = f"{error:.0%}" if error is not None else "not measured"
-    right = f"{count_right(outcomes)} of {len(outcomes)} right"
+    right = f"{count_right(outcomes)} of {count_run(outcomes)} right"
+    if skipped := len(outcomes) - count_run(outcomes):
+        right += f", {skipped} skipped"
     return f"median error of the predicted gain: {text}\n{right}"

@@ -21,15 +21,15 @@ def main():
     lexicon = rng.integers(0, 8, size=(VOCABULARY, TOPICS), dtype="int32")
     targets = rng.normal(size=(DOCUMENTS, 1)).astype("float32")
 
-    def load(index):
-        words = tf.gather(documents, index)
-        scores = tf.reduce_sum(tf.gather(lexicon, words), axis=0)
-        return tf.cast(scores, tf.float32) / 1024.0, tf.gather(targets, index)
+    def load(indices):
+        words = tf.gather(documents, indices)
+        scores = tf.reduce_sum(tf.gather(lexicon, words), axis=1)
+        return tf.cast(scores, tf.float32) / 1024.0, tf.gather(targets, indices)
 
     dataset = (
         tf.data.Dataset.range(DOCUMENTS)
-        .map(load, num_parallel_calls=8)
         .batch(32)
+        .map(load, num_parallel_calls=8)
         .prefetch(tf.data.AUTOTUNE)
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
+from fitdoctor.analysis.device_time import device_time
 from fitdoctor.analysis.health import not_measured, recording_health, workload_health
 from fitdoctor.analysis.input_line import input_line
 from fitdoctor.analysis.start_up import start_up
@@ -66,6 +67,8 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
 STEP_SHARE = 0.8
 # A step this much longer than on a frozen batch, where input is slow, is held up by loading.
 CONTENTION_SHARE = 0.3
+# A device that works less of a step than this waits for the host, whatever the step is made of.
+IDLE_DEVICE = 0.5
 # Host steps this much shorter than a frozen one: the host enqueues, the device still works.
 RUNS_AHEAD = 1.5
 
@@ -143,6 +146,7 @@ def _diagnosed(
         first_epoch=first_epoch(workload),
         stalls=stalls(workload),
         iterator_waits=iterator_waits(workload),
+        device=device_time(workload, costs.total.value),
         cost=costs.total,
     )
 
@@ -310,6 +314,12 @@ def _verdict(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
         return "start-up-bound", (
             f"Starting takes {duration(view.costs.one_off_ns)}, all {view.planned_steps} steps "
             f"{duration(training)}: a longer run would not be slower."
+        )
+    device = device_time(view.recorded, view.costs.total.value)
+    if device is not None and device.busy_share < IDLE_DEVICE:
+        return "host-bound", (
+            f"One step takes {step}, and the GPU works {percent(device.busy_share)} of it: it "
+            "waits for the host, which starts its operations one by one. Nothing tried helps."
         )
     share = view.frozen.value / view.costs.total.value if view.frozen else 1.0
     if "between_calls" in view.costs.parts and share < STEP_SHARE:

@@ -29,6 +29,7 @@ class Loader:
     batch_bytes: int | None
     in_place: bool  # measured during training: the data can be read only once
     native_share: float | None = None  # of its Python code's time: inside native calls
+    repeats: bool = False  # no random number was drawn for a batch: the work can be done once
 
 
 def loader_of(workload: RecordedWorkload, core: Interval) -> Loader | None:
@@ -71,6 +72,7 @@ def _source(workload: RecordedWorkload) -> Loader | None:
         batch_bytes=None,
         in_place=True,
         native_share=native_share(data.get("native"), data["cpu_ns"] / data["count"]),
+        repeats=(data.get("native") or {}).get("random") is False,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fitdoctor.analysis.anomalies import FirstEpoch, IteratorWaits, Stalls
+from fitdoctor.analysis.device_time import DeviceTime
 from fitdoctor.analysis.start_up import StartUp
 from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.intervals import Interval
@@ -81,6 +82,7 @@ class DiagnosedWorkload:
     first_epoch: FirstEpoch | None = None  # only where it was slower than the others
     stalls: Stalls | None = None
     iterator_waits: IteratorWaits | None = None
+    device: DeviceTime | None = None  # only on an accelerator
     cost: Interval | None = None  # ns of one step with everything around it, with its range
 
     @property

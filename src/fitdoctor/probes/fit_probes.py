@@ -10,6 +10,7 @@ from typing import Any
 from fitdoctor.probes import frozen, input_probes, loader, padding, scaling, settings
 from fitdoctor.probes.array_conversion import array_conversion
 from fitdoctor.probes.device_sweep import device_sweep, transfer_ns
+from fitdoctor.probes.device_time import device_time
 from fitdoctor.probes.experiment import Data, run_probe
 from fitdoctor.probes.model_probes import ModelExamination
 from fitdoctor.probes.threads import thread_facts
@@ -43,6 +44,8 @@ TRIAL_EXECUTIONS = (10, 50)
 EXPLAINS = 0.3
 # A loader this many times slower than the step is the limit, however steps are started.
 LOADER_LIMITED = 2.0
+# Starting the operations may take far longer than a small batch on a GPU.
+WIDEST_ON_GPU = 16
 
 
 class FitExamination:
@@ -104,7 +107,9 @@ class FitExamination:
             self._probe("source", self._source)
         frozen_data = self._probe("frozen_batch", self._frozen)
         step_ns = _median(frozen_data)
-        self._probe("device", self._device)
+        device = self._probe("device", self._device) or {}
+        if device.get("kind") == "gpu" and step_ns is not None:
+            self._probe("device_time", self._device_time)
         loader_ns = self._in_place_ns()
         if step_ns is None or self._input_may_matter(step_ns):
             alone = self._probe("loader_alone", self._loader_alone)
@@ -140,6 +145,13 @@ class FitExamination:
         if facts["kind"] == "gpu" and self._batch is not None:
             facts["transfer_ns"] = transfer_ns(self._backend.name, self._batch)
         return facts
+
+    def _device_time(self) -> Data:
+        if self._call.step_function is None:
+            raise NotAvailable("the training step was not seen")
+        return device_time(
+            self._backend, self._call, self._call.step_function, self._batch, self._result
+        )
 
     def _on_gpu(self) -> bool:
         return bool(device_facts(self._backend.name)["kind"] == "gpu")
@@ -197,7 +209,13 @@ class FitExamination:
     def _probe_short_step(self, *, executions: bool) -> None:
         self._probe(
             "batch_scaling",
-            lambda: scaling.batch_scaling(self._backend, self._call, self._batch, self._result),
+            lambda: scaling.batch_scaling(
+                self._backend,
+                self._call,
+                self._batch,
+                self._result,
+                widest=WIDEST_ON_GPU if self._on_gpu() else scaling.FACTOR,
+            ),
         )
         verbose = self._call.arguments.get("verbose", "auto")
         if verbose in ("auto", 1) and (self._period_ns or 0.0) < BAR_STEP_NS:

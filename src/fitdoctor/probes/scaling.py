@@ -14,8 +14,10 @@ SECONDS = 0.8
 FACTOR = 4
 
 
-def batch_scaling(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
-    """The step at a quarter of, and at four times the user's batch size.
+def batch_scaling(
+    backend: Backend, call: Call, batch: Any, result: Any, *, widest: int = FACTOR
+) -> Data:
+    """The step at a quarter of, and at four times the user's batch size, up to `widest` times it.
 
     A step of its own is made for it: other shapes would make the user's compiled step
     more general, and so a little different for the rest of the training.
@@ -25,11 +27,20 @@ def batch_scaling(backend: Backend, call: Call, batch: Any, result: Any) -> Data
         raise NotAvailable("the tensors of a batch do not share their first dimension")
     function = backend.step_function(call.model, steps_per_execution=1)
     data: Data = {"rows": rows, "sizes": {}}
-    for size in (rows // FACTOR, rows * FACTOR):
-        if size < 1:
-            continue
-        scaled = backend.cut(batch, size) if size < rows else backend.widen(batch, FACTOR)
-        data["sizes"][str(size)] = _time(backend, call, function, scaled, result)
+    if rows >= FACTOR:
+        quarter = backend.cut(batch, rows // FACTOR)
+        data["sizes"][str(rows // FACTOR)] = _time(backend, call, function, quarter, result)
+    times = FACTOR
+    while times <= widest:
+        wider = backend.widen(batch, times)
+        try:
+            data["sizes"][str(rows * times)] = _time(backend, call, function, wider, result)
+        except Exception as error:
+            if times == FACTOR:
+                raise
+            data["ended"] = f"at {rows * times} rows: {type(error).__name__}"  # out of memory
+            break
+        times *= FACTOR
     return data
 
 

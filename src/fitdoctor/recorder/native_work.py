@@ -18,6 +18,13 @@ NATIVE_GAP_NS = 20_000
 # Tracing makes Python code some ten times slower: after this long, what was seen must do.
 LONGEST_TRACE_NS = 300_000_000
 
+# Names of functions that draw random numbers: work that calls none of them can be done once.
+RANDOM_NAMES = frozenset(
+    "beta binomial choice choices default_rng exponential gauss getrandbits integers lognormal "
+    "multivariate_normal normal permutation permuted poisson rand randint randn randrange random "
+    "random_sample sample shuffle standard_normal uniform".split()
+)
+
 Result = TypeVar("Result")
 Place = tuple[CodeType | None, int, str]
 
@@ -66,7 +73,14 @@ class NativeWork:
             "events": events,
             "traced_ns": self.spent_ns,
             "complete": self.complete,
+            "random": self.draws_random_numbers,
         }
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """Whether code that ran names a function that does; NumPy's leave no event to be seen."""
+        seen = {code for code, _, _ in self._gaps if code is not None}
+        return any(not RANDOM_NAMES.isdisjoint(code.co_names) for code in seen)
 
     @property
     def native_ns(self) -> int:

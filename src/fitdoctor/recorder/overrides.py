@@ -13,6 +13,8 @@ from typing import Any
 from fitdoctor.recorder.hooks import ImportHooks
 
 TF_CONFIG_MODULE = "tensorflow.python.framework.config"
+DISTRIBUTION_MODULE = "keras.distribution"
+HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "JAX_PLATFORM_NAME")
 THREAD_VARIABLES = ("TF_NUM_INTRAOP_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -25,6 +27,22 @@ def apply(hooks: ImportHooks, forced: dict[str, Any]) -> None:
     if backend is not None:
         # The script may have chosen a backend just before it imports Keras.
         hooks.before_import("keras", lambda: os.environ.update(KERAS_BACKEND=str(backend)))
+    if forced.get("device") == "gpu":
+        # The script may hide the GPU itself, in the lines before it imports its framework.
+        for name in ("keras", "jax", "torch", "tensorflow"):
+            hooks.before_import(name, _show_gpu)
+    if forced.get("replicas") == 1:
+        hooks.when_imported(DISTRIBUTION_MODULE, _ignore_distribution)
+
+
+def _show_gpu() -> None:
+    for name in HIDING_VARIABLES:
+        os.environ.pop(name, None)
+
+
+def _ignore_distribution(module: ModuleType) -> None:
+    """One device: a distribution over several is taken note of and not used."""
+    module.set_distribution = lambda value: None  # type: ignore[attr-defined]
 
 
 def _force_threads(hooks: ImportHooks, threads: int) -> None:

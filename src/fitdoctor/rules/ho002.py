@@ -59,8 +59,10 @@ FLAT = 0.6
 # A larger batch changes the training: it is worth a word only where the start is nearly all.
 MOSTLY_START = 0.8
 EXECUTIONS = (10, 50)
-# The larger number must be worth it: progress and callbacks become coarser.
-WORTH_MORE = 1.25
+# The larger number must be worth it: progress and callbacks become coarser. On TensorFlow the loop
+# over an execution's steps runs in the graph, and ten of them already leave little to save.
+WORTH_MORE = {"tensorflow": 1.5}
+WORTH_MORE_ELSEWHERE = 1.15
 BUILT_IN_CALLBACKS = frozenset({"History", "ProgbarLogger"})
 # Per-step costs outside the trial are divided by the number of executions only in part
 # (the iterator is still advanced step by step): this much either way.
@@ -199,12 +201,13 @@ def _best_executions(view: View) -> tuple[int, Interval] | None:
     if base is None:
         return None
     best: tuple[int, Interval] | None = None
+    worth = WORTH_MORE.get(view.backend, WORTH_MORE_ELSEWHERE)
     for executions in EXECUTIONS:
         trial = view.probe_ns(f"steps_per_execution_{executions}")
         if trial is None:
             continue
         after = _not_below_loader(view, trial + _loop_share(view, base, executions))
-        if best is None or best[1].value > WORTH_MORE * after.value:
+        if best is None or best[1].value > worth * after.value:
             best = (executions, after)
     return best
 

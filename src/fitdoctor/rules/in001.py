@@ -146,8 +146,11 @@ def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
     """
     floor = view.probe_ns("adapter_floor") or Interval.exact(0.0)
     native = loader.native_share or 0.0
+    # Done once, before training, native work is gone as well.
+    once = loader.in_place and loader.repeats and native < MOSTLY_NATIVE
+    kept = 0.0 if once else native
     times = ONCE if loader.in_place else VECTORISED
-    by_arrays = Interval.maximum(vectorised(loader.ns, native, times), _by_ops(view)) + floor
+    by_arrays = Interval.maximum(vectorised(loader.ns, kept, times), _by_ops(view)) + floor
     saved = saved_by(view, by_arrays, overlapped=False)
     if native < MOSTLY_NATIVE or view.cpus < 2:
         return saved, False

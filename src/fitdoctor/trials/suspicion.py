@@ -9,6 +9,8 @@ from fitdoctor.recording.schema import RecordedWorkload, Recording
 
 # On a GPU, steps shorter than this may well be start-up only.
 SHORT_STEP_NS = 5_000_000
+# On a CPU, shorter ones leave a GPU nothing to gain.
+GPU_STEP_NS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,7 @@ def suspected(recording: Recording, backends: tuple[str, ...] = ()) -> list[Tria
         )
     device = workload.result("device") or {}
     frozen = workload.result("frozen_batch") or {}
-    if device.get("kind") == "gpu" and frozen.get("ns") and min(frozen["ns"]) < SHORT_STEP_NS:
-        trials.append(
-            Trial(
-                "fresh_cpu",
-                workload.number,
-                {"device": "cpu"},
-                "steps this short may be faster without the GPU",
-            )
-        )
+    trials.extend(_device_trials(recording, workload, device, frozen))
     own = recording.keras.get("backend")
     trials.extend(
         Trial(f"fresh_{name}", workload.number, {"backend": name}, f"Keras on {name}")
@@ -62,6 +56,28 @@ def suspected(recording: Recording, backends: tuple[str, ...] = ()) -> list[Tria
         if name != own
     )
     return trials
+
+
+def _device_trials(
+    recording: Recording, workload: RecordedWorkload, device: dict[str, Any], frozen: dict[str, Any]
+) -> list[Trial]:
+    """The other device, or one device instead of several, where that may be faster."""
+    step_ns = min(frozen.get("ns") or [0.0])
+    if not step_ns:
+        return []
+    found = []
+    if device.get("kind") == "gpu" and step_ns < SHORT_STEP_NS:
+        reason = "steps this short may be faster without the GPU"
+        found.append(Trial("fresh_cpu", workload.number, {"device": "cpu"}, reason))
+    hidden = device.get("kind") == "cpu" and recording.machine.get("accelerators")
+    # A build for the CPU has nothing to try; the health lines say so.
+    if hidden and device.get("built_for_gpu") is not False and step_ns > GPU_STEP_NS:
+        reason = "there is a GPU in this machine, and Keras computes on the CPU"
+        found.append(Trial("fresh_gpu", workload.number, {"device": "gpu"}, reason))
+    if int(device.get("replicas") or 1) > 1:
+        reason = f"a batch is split over {device['replicas']} devices"
+        found.append(Trial("fresh_one_device", workload.number, {"replicas": 1}, reason))
+    return found
 
 
 def _main_workload(recording: Recording) -> RecordedWorkload | None:

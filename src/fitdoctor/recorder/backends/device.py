@@ -11,7 +11,18 @@ from fitdoctor.recorder.backends import batches
 
 def device_facts(backend: str) -> dict[str, Any]:
     """Kind (cpu or gpu), name, and bytes in use and in all, as the framework tells."""
-    return {"tensorflow": _tensorflow, "jax": _jax, "torch": _torch}[backend]()
+    facts = {"tensorflow": _tensorflow, "jax": _jax, "torch": _torch}[backend]()
+    return {**facts, "replicas": _replicas()}
+
+
+def _replicas() -> int:
+    """Devices that a batch is split over: Keras's own distribution, of data only."""
+    keras = sys.modules.get("keras")
+    module = getattr(keras, "distribution", None)
+    current = module.distribution() if module is not None else None
+    if type(current).__name__ != "DataParallel":
+        return 1
+    return int(current.device_mesh.devices.size)
 
 
 def _tensorflow() -> dict[str, Any]:

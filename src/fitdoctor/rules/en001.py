@@ -1,0 +1,86 @@
+"""# accelerator-unused (EN001)
+
+## What it finds
+There is a GPU in the machine, Keras computes on the CPU, and the GPU would be faster.
+
+## Why it is slow
+The GPU is hidden (`CUDA_VISIBLE_DEVICES`, `JAX_PLATFORMS`), or the script places its work on the
+CPU. A build of the backend without GPU support has the same effect; there is nothing to try then,
+and the report says so above its numbers instead.
+
+## Evidence
+The script itself, in fresh processes as it is and with the GPU shown to it in turns, takes at
+least 10 % less time per step with the GPU.
+
+## Predicted gain
+The ratio of those runs.
+
+## Example
+```python
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"       # left over from a broken driver
+```
+
+## Use instead
+Remove the line, or unset the variable in the shell.
+
+## Fix safety
+Other rounding, and the reason for the line is not known to us: advice.
+
+## When not to
+The model is so small that the CPU is faster (EN003): then this stays silent.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
+from fitdoctor.prediction.fresh_trial import saved_by_trial
+from fitdoctor.prediction.joint import gain
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+WORTH_GAIN = 1.10
+
+
+class AcceleratorUnused:
+    """EN001."""
+
+    code = "EN001"
+    name = "accelerator-unused"
+    summary = "there is a GPU that Keras does not use, and it would be faster"
+    page = PAGE
+    safety: Safety = "advice"
+
+    def detect(self, view: View) -> Finding | None:
+        """Fresh runs that see the GPU are faster."""
+        trial = view.result("fresh_gpu")
+        if not trial:
+            return None
+        saved = saved_by_trial(view.costs.total, trial, WORTH_GAIN)
+        if saved is None:
+            return None
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=place_of(view.recorded),
+            message=(
+                f"on the CPU a step takes {duration(min(trial['as_is']))}, on this machine's GPU "
+                f"{duration(min(trial['changed']))}"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(
+                self.safety,
+                "let the backend see the GPU: remove CUDA_VISIBLE_DEVICES and JAX_PLATFORMS from "
+                "the script and the shell",
+            ),
+            evidence={
+                "cpu_ns": round(min(trial["as_is"])),
+                "gpu_ns": round(min(trial["changed"])),
+            },
+            saves={"step": saved},
+        )
+
+
+RULE = AcceleratorUnused()
