@@ -65,7 +65,7 @@ def examine(case: Case, options: argparse.Namespace) -> Outcome:
     if case.needs == "gpu" and not machine_record().get("accelerators"):
         return Outcome(case, Judgement((), None, ()), None, 0.0, "needs a GPU")
     _tell(f"{case.id}: diagnosing")
-    diagnosis = diagnose(case, keep=options.keep)
+    diagnosis = diagnose(case, keep=options.keep, budget_s=options.budget)
     real: Gain | None = None
     problems: tuple[str, ...] = ()
     if not (options.no_gain or case.is_healthy):
@@ -117,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rounds", type=_jobs, default=MOST_ROUNDS, help="rounds of a gain at most; 1 is quick"
     )
+    parser.add_argument("--budget", type=float, help="seconds of training to examine")
     parser.add_argument("--fresh", action="store_true", help="measure gains again, cached or not")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep reports and output in DIR")
     return parser

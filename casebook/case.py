@@ -15,7 +15,18 @@ NEEDS = ("", "gpu")
 DEVICES = ("", "cpu", "gpu")
 RULE_CODE = re.compile(r"[A-Z]{2}\d{3}")
 REQUIRED = ("id", "title", "backend", "expect", "exactness", "where")
-OPTIONAL = ("allow", "forbid", "forbid_text", "env", "launcher", "note", "script", "joint", "needs", "devices")
+OPTIONAL = (
+    "allow",
+    "forbid",
+    "forbid_text",
+    "env",
+    "launcher",
+    "note",
+    "script",
+    "joint",
+    "needs",
+    "devices",
+)
 
 
 class CaseError(ValueError):

@@ -27,13 +27,20 @@ class Diagnosis:
     error: str = ""
 
 
-def diagnose(case: Case, *, keep: Path | None = None, timeout_s: float = TIMEOUT_S) -> Diagnosis:
+def diagnose(
+    case: Case,
+    *,
+    keep: Path | None = None,
+    budget_s: float | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> Diagnosis:
     """Run `fitdoctor run` on a copy of slow.py and its modules in a folder of their own."""
     with tempfile.TemporaryDirectory(prefix=f"casebook-{case.id}-") as name:
         folder = Path(name)
         for script in (case.slow, *case.modules):
             shutil.copy(script, folder / script.name)
-        command = [sys.executable, "-m", "fitdoctor", "run", "-o", "out.json", "slow.py"]
+        budget = [] if budget_s is None else ["--budget", f"{budget_s:g}"]
+        command = [sys.executable, "-m", "fitdoctor", "run", *budget, "-o", "out.json", "slow.py"]
         finished = run_process(
             [*case.launcher, *command], folder=folder, env=case.environment, timeout_s=timeout_s
         )

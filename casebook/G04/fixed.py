@@ -15,4 +15,4 @@ model = keras.Sequential(
     [keras.Input((100, 32)), layers.LSTM(256, dropout=0.2), layers.Dense(1)]
 )
 model.compile(optimizer="adam", loss="mse")
-model.fit(x, y, batch_size=64, epochs=max(1, round(10 * SCALE)), verbose=2)
+model.fit(x, y, batch_size=64, epochs=max(1, round(60 * SCALE)), verbose=2)

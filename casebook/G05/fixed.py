@@ -18,4 +18,4 @@ for _ in range(6):
 model.add(layers.Dense(10, dtype="float32"))
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile(optimizer="sgd", loss=loss)
-model.fit(x, y, batch_size=4096, epochs=max(1, round(30 * SCALE)), verbose=2)
+model.fit(x, y, batch_size=4096, epochs=max(1, round(300 * SCALE)), verbose=2)

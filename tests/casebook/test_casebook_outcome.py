@@ -52,3 +52,22 @@ def test_json_is_complete(outcome):
     assert data["cases"][0]["relative_error"] == pytest.approx(-0.25)
     assert data["cases"][1]["real"] is None
     assert data["cases"][1]["reasons"] == ["why"]
+
+
+def test_a_case_that_could_not_run_here_is_neither_right_nor_wrong(outcome, make_case):
+    skipped = Outcome(make_case(needs='"gpu"'), Judgement((), None, ()), None, 0.0, "needs a GPU")
+    report = to_json([outcome(), skipped])
+    assert (report["right"], report["total"], report["skipped"]) == (1, 1, 1)
+    assert report["cases"][1]["skipped"] == "needs a GPU"
+    assert row(skipped)[-1] == "skipped: needs a GPU"
+    assert summary([outcome(), skipped]).endswith("1 of 1 right, 1 skipped")
+
+
+def test_a_machine_without_a_gpu_skips_what_needs_one(make_case, monkeypatch):
+    from argparse import Namespace
+
+    import casebook.__main__ as command
+
+    monkeypatch.setattr(command, "machine_record", lambda: {"accelerators": []})
+    found = command.examine(make_case(needs='"gpu"'), Namespace())
+    assert found.skipped == "needs a GPU"

@@ -27,6 +27,8 @@ class Cure:
     summary: str
     # All of them together are the cure; none where the source cannot be changed by rule.
     edits: tuple[Edit, ...] = ()
+    # A cured step does the work of this many: a larger batch.
+    steps_in_one: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """The form of a cure in the JSON report."""

@@ -6,6 +6,8 @@ from typing import Any
 
 from fitdoctor.intervals import Interval
 
+ONE_PAIR = 1.15
+
 
 def saved_by_trial(total: Interval, trial: dict[str, Any] | None, worth: float) -> Interval | None:
     """Nanoseconds per step that the change saves.
@@ -19,8 +21,10 @@ def saved_by_trial(total: Interval, trial: dict[str, Any] | None, worth: float) 
     mean = sum(ratios) / len(ratios)
     if mean < worth or min(ratios) <= 1.0:
         return None
+    # The spread of one pair is not known; processes of one script differ by about this much.
+    spread = ONE_PAIR if len(ratios) == 1 else 1.0
     return Interval(
         total.value * (1 - 1 / mean),
-        total.value * (1 - 1 / min(ratios)),
-        total.value * (1 - 1 / max(ratios)),
+        total.value * (1 - spread / min(ratios)),
+        total.value * (1 - 1 / (spread * max(ratios))),
     )

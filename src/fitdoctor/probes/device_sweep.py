@@ -28,7 +28,7 @@ def device_sweep(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
         raise NotAvailable("the tensors of a batch do not share their first dimension")
     function = backend.step_function(call.model, steps_per_execution=1)
     data: Data = {"rows": rows, "sizes": {}, "device": device_facts(backend.name)}
-    size_bytes = _bytes(batch)
+    size_bytes = batch_bytes(batch)
     for size in sorted({max(1, round(rows * factor)) for factor in FACTORS}):
         if size > MOST_ROWS or size_bytes * size / rows > MOST_BYTES:
             break
@@ -54,7 +54,8 @@ def _scaled(backend: Backend, batch: Any, rows: int, size: int) -> Any:
     return backend.cut(backend.widen(batch, -(-size // rows)), size)
 
 
-def _bytes(batch: Any) -> int:
+def batch_bytes(batch: Any) -> int:
+    """Of all tensors of a batch."""
     return sum(int(getattr(leaf, "nbytes", 0) or 0) for leaf in batches.leaves(batch))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from fitdoctor.probes import frozen, input_probes, loader, padding, scaling, settings
 from fitdoctor.probes.array_conversion import array_conversion
-from fitdoctor.probes.device_sweep import device_sweep, transfer_ns
+from fitdoctor.probes.device_feeding import feeding
+from fitdoctor.probes.device_sweep import device_sweep
 from fitdoctor.probes.device_time import device_time
 from fitdoctor.probes.experiment import Data, run_probe
 from fitdoctor.probes.model_probes import ModelExamination
@@ -44,6 +45,8 @@ TRIAL_EXECUTIONS = (10, 50)
 EXPLAINS = 0.3
 # A loader this many times slower than the step is the limit, however steps are started.
 LOADER_LIMITED = 2.0
+# A GPU that works at least this part of a frozen step is not kept waiting by its start.
+DEVICE_IDLES = 0.8
 # Starting the operations may take far longer than a small batch on a GPU.
 WIDEST_ON_GPU = 16
 
@@ -74,6 +77,7 @@ class FitExamination:
         self._hdf5 = hdf5
         self._facts: Data = {}
         self._batch: Any = None
+        self._device_busy_ns: float | None = None
 
     def run(self, *, sweep: bool = False) -> None:
         """Snapshot, probe, restore; `sweep` asks for batch sizes on this device only."""
@@ -109,7 +113,8 @@ class FitExamination:
         step_ns = _median(frozen_data)
         device = self._probe("device", self._device) or {}
         if device.get("kind") == "gpu" and step_ns is not None:
-            self._probe("device_time", self._device_time)
+            busy = self._probe("device_time", self._device_time)
+            self._device_busy_ns = busy["busy_ns"] if busy else None
         loader_ns = self._in_place_ns()
         if step_ns is None or self._input_may_matter(step_ns):
             alone = self._probe("loader_alone", self._loader_alone)
@@ -123,12 +128,21 @@ class FitExamination:
             return
         if self._call.model.run_eagerly and self._backend.name != "torch":
             self._probe("graph_trial", self._graph_trial)
-        elif step_ns < SHORT_STEP_NS or self._on_gpu():
-            # Starting the many small operations of a step may take long on a GPU.
+        elif self._start_may_matter(step_ns, device.get("kind") == "gpu"):
             is_short = step_ns < SHORT_STEP_NS
             self._probe_short_step(executions=is_short and loader_ns < LOADER_LIMITED * step_ns)
         if not self._call.model.run_eagerly:
             self._probe_model(step_ns)
+
+    def _start_may_matter(self, step_ns: float, on_gpu: bool) -> bool:
+        """Whether starting a step may take long beside computing it.
+
+        On a GPU, the many small operations of a long step may; a device that works nearly all the
+        time shows that they do not.
+        """
+        if not on_gpu or self._device_busy_ns is None:
+            return step_ns < SHORT_STEP_NS
+        return self._device_busy_ns < DEVICE_IDLES * step_ns
 
     def _probe_model(self, step_ns: float) -> None:
         """Layers, settings and padding: what the step itself could gain."""
@@ -143,7 +157,7 @@ class FitExamination:
     def _device(self) -> Data:
         facts = device_facts(self._backend.name)
         if facts["kind"] == "gpu" and self._batch is not None:
-            facts["transfer_ns"] = transfer_ns(self._backend.name, self._batch)
+            facts.update(feeding(self._backend, self._batch, self._call.arguments.get("x")))
         return facts
 
     def _device_time(self) -> Data:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from fitdoctor.recorder.calls import Call
 
 SECONDS = 0.8
 FACTOR = 4
+ENOUGH_S = 10.0
 
 
 def batch_scaling(
@@ -31,7 +33,9 @@ def batch_scaling(
         quarter = backend.cut(batch, rows // FACTOR)
         data["sizes"][str(rows // FACTOR)] = _time(backend, call, function, quarter, result)
     times = FACTOR
-    while times <= widest:
+    begin = time.perf_counter()
+    # Each size is compiled anew, which may take long on a GPU.
+    while times <= widest and time.perf_counter() - begin < ENOUGH_S:
         wider = backend.widen(batch, times)
         try:
             data["sizes"][str(rows * times)] = _time(backend, call, function, wider, result)

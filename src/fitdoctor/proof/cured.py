@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,8 @@ def plain_side(target: Side) -> Side:
 def cured_side(target: Side, patch: Patch, name: str = "B") -> Side:
     """The script with the patch, its files untouched."""
     sources = {path: change.new_text for path, change in patch.files.items()}
-    return Side(name, target.target, target.args, target.module, sources)
+    steps_in_one = math.prod(one.finding.cure.steps_in_one for one in patch.applied)
+    return Side(name, target.target, target.args, target.module, sources, steps_in_one)
 
 
 def applied_lines(patch: Patch) -> tuple[str, ...]:

@@ -87,7 +87,8 @@ class Prover:
         return measure(run, self._limits, self._tell)
 
     def _timed(self, side: Side, label: str, steps: int | None, seconds: float) -> Observed:
-        options = {"probes": False, "limit": {"steps": steps, "seconds": seconds}}
+        own = None if steps is None else max(1, steps // side.steps_in_one)
+        options = {"probes": False, "limit": {"steps": own, "seconds": seconds}}
         run = run_side(side, self._folder, options=options, limit_s=2 * seconds)
         if run.failed:
             return Observed(None, run.launched_ns, False, _failure(run, label, side))
@@ -95,6 +96,8 @@ class Prover:
         run.path.unlink()  # a run of many steps is megabytes
         if timeline is None:
             return Observed(None, run.launched_ns, False, f"{side.name} did not train with Keras")
+        if side.steps_in_one > 1:
+            timeline = timeline.counted(side.steps_in_one)
         if self._epoch_steps is None:
             self._epoch_steps = timeline.epoch_steps
         return Observed(timeline, run.launched_ns, run.ended_by_us)

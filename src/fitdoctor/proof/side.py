@@ -23,6 +23,8 @@ class Side:
     # None: the files as they are, started by plain python. An empty mapping changes nothing
     # either, but is started as the changed side is: what both pay, neither gains from.
     sources: Mapping[Path, str] | None = field(default=None)
+    # One step of this side does the work of so many of the other: a larger batch.
+    steps_in_one: int = 1
 
     def command(self) -> list[str]:
         """What is started."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fitdoctor.diagnosis import is_part_of_another
@@ -30,11 +30,18 @@ class Timeline:
     epoch_steps: int | None  # steps of one complete epoch of the first fit, where they are known
     executions: int  # steps per execution of the step function
     disturbed_share: float  # of the steps, done while other processes used our cores
+    steps_in_one: int = 1
 
     @property
     def steps(self) -> int:
         """All steps."""
         return self._marks[0][-1]
+
+    def counted(self, steps_in_one: int) -> Timeline:
+        """The same run where each step does the work of several, as with a larger batch."""
+        spans = tuple(replace(span, steps=span.steps * steps_in_one) for span in self.spans)
+        epoch = None if self.epoch_steps is None else self.epoch_steps * steps_in_one
+        return replace(self, spans=spans, epoch_steps=epoch, steps_in_one=steps_in_one)
 
     def time_at(self, steps: int) -> float:
         """When this many steps were done and the next one began, in nanoseconds."""

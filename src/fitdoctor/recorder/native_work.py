@@ -20,9 +20,12 @@ LONGEST_TRACE_NS = 300_000_000
 
 # Names of functions that draw random numbers: work that calls none of them can be done once.
 RANDOM_NAMES = frozenset(
-    "beta binomial choice choices default_rng exponential gauss getrandbits integers lognormal "
-    "multivariate_normal normal permutation permuted poisson rand randint randn randrange random "
-    "random_sample sample shuffle standard_normal uniform".split()
+    {
+        *("beta", "binomial", "exponential", "gauss", "lognormal", "multivariate_normal", "normal"),
+        *("poisson", "standard_normal", "uniform", "rand", "randint", "randn", "randrange"),
+        *("random", "random_sample", "getrandbits", "integers", "default_rng"),
+        *("choice", "choices", "permutation", "permuted", "sample", "shuffle"),
+    }
 )
 
 Result = TypeVar("Result")

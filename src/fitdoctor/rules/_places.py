@@ -12,6 +12,7 @@ from fitdoctor.findings.place import Where
 # Positions of parameters in the public signatures of Keras 3, tf.data and torch.
 MAP_PARALLEL_CALLS = 1
 COMPILE_RUN_EAGERLY = 5
+FIT_BATCH_SIZE = 2
 COMPILE_STEPS_PER_EXECUTION = 6
 LOADER_NUM_WORKERS = 5
 

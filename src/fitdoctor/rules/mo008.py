@@ -76,6 +76,8 @@ class DominantLayer:
         data = view.result("layers")
         if data is None or view.frozen is None or view.is_group:
             return None
+        if (view.result("device") or {}).get("kind") == "gpu":
+            return None  # layer by layer, starting a kernel takes as long as many of them
         if view.core.value > AT_CEILING * view.frozen.value:
             return None
         if view.frozen.value < MOSTLY_STEP * view.costs.total.value:

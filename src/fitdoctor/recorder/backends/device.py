@@ -20,7 +20,7 @@ def _replicas() -> int:
     keras = sys.modules.get("keras")
     module = getattr(keras, "distribution", None)
     current = module.distribution() if module is not None else None
-    if type(current).__name__ != "DataParallel":
+    if current is None or type(current).__name__ != "DataParallel":
         return 1
     return int(current.device_mesh.devices.size)
 

@@ -56,6 +56,8 @@ def union(spans: Iterable[Span]) -> float:
 
 def _torch_spans(run: Callable[[], None]) -> tuple[list[Span], list[Span]]:
     torch = sys.modules["torch"]
+    if not torch.cuda.is_available():
+        raise NotAvailable("torch sees no GPU")
     profiler = torch.profiler
     with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
         run()

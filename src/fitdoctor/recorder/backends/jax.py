@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fitdoctor.recorder.backends import batches
@@ -107,7 +108,7 @@ class JaxBackend:
         if isinstance(result, tuple) and len(result) == 2:
             for variables, values in zip(_state_variables(model), result[1], strict=True):
                 known.update((id(v), a) for v, a in zip(variables, values, strict=True))
-        function = step_under(model, context)
+        function = step_under(model, _own_step(model, context))
         with context():
             state = tuple(
                 [known.get(id(variable), variable._value) for variable in variables]
@@ -214,3 +215,26 @@ def watch_compiles(recorder: Recorder, jax: Any) -> None:
         )
 
     jax.monitoring.register_event_duration_secs_listener(listener)
+
+
+def _own_step(model: Any, context: Context) -> Context:
+    """The context with a step function that JAX has never seen.
+
+    Keras compiles the bound method `model.train_step`, and JAX keeps traces by equality: under
+    another dtype policy it would run the old trace.
+    """
+    step = model.train_step
+
+    @contextmanager
+    def changed() -> Iterator[None]:
+        with context():
+            own = vars(model).get("train_step")
+            object.__setattr__(model, "train_step", lambda state, data: step(state, data))
+            try:
+                yield
+            finally:
+                object.__delattr__(model, "train_step")
+                if own is not None:
+                    object.__setattr__(model, "train_step", own)
+
+    return changed
