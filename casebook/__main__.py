@@ -18,7 +18,8 @@ from casebook.devices import advised_device
 from casebook.diagnose import diagnose
 from casebook.gain import MOST_ROUNDS, Gain, GainError
 from casebook.gain_cache import GainCache
-from casebook.judge import Judgement, judge
+from casebook.judge import Judgement, judge, wrong_gain
+from casebook.longer import DIAGNOSES, middle, pooled
 from casebook.measure import measure_gain
 from casebook.outcome import Outcome, count_right, count_run, to_json
 from casebook.table import show
@@ -79,8 +80,36 @@ def examine(case: Case, options: argparse.Namespace) -> Outcome:
         if advised != case.devices:
             problems = (*problems, f"devices advised {advised}, expected {case.devices}")
     judgement = judge(case, diagnosis, real)
+    if real is not None and not judgement.is_right and judge(case, diagnosis, None).is_right:
+        judgement, real = measure_longer(case, options, judgement, real)
     judgement = replace(judgement, reasons=(*judgement.reasons, *problems))
     return Outcome(case, judgement, real, diagnosis.seconds)
+
+
+def measure_longer(
+    case: Case, options: argparse.Namespace, first: Judgement, real: Gain
+) -> tuple[Judgement, Gain]:
+    """The cause is right and the gain is not: more diagnoses and more rounds, all of them counted.
+
+    Every diagnosis has to find the cause; the median of what they predict is judged.
+    """
+    found = [first]
+    for number in range(2, DIAGNOSES + 1):
+        _tell(f"{case.id}: the gain misses; diagnosis {number} of {DIAGNOSES}")
+        keep = options.keep / f"again{number}" if options.keep else None
+        again = judge(case, diagnose(case, keep=keep, budget_s=options.budget), None)
+        if not again.is_right:
+            return again, real
+        found.append(again)
+    _tell(f"{case.id}: measuring the gain of fixed.py again")
+    try:
+        real = pooled(real, measure_gain(case, options.rounds))
+    except GainError as error:
+        return replace(first, reasons=(*first.reasons, f"gain: {error}")), real
+    with _cache_lock:
+        GainCache(CACHE_FILE).put(case, real)
+    predicted = middle(found)
+    return replace(first, predicted=predicted, reasons=tuple(wrong_gain(predicted, real))), real
 
 
 def real_gain(case: Case, *, fresh: bool, rounds: int = MOST_ROUNDS) -> Gain:

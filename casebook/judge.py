@@ -144,7 +144,7 @@ def _errors(
     yield from _wrong_place(case, expected[0])
     if case.joint and predicted is None and len(findings) > 1:
         return
-    yield from _wrong_gain(predicted, real)
+    yield from wrong_gain(predicted, real)
 
 
 def _wrong_rules(
@@ -192,7 +192,8 @@ def _wrong_place(case: Case, finding: dict[str, Any]) -> Iterator[str]:
         yield f"the finding points to line {number} ({line!r})"
 
 
-def _wrong_gain(predicted: Predicted | None, real: Gain | None) -> Iterator[str]:
+def wrong_gain(predicted: Predicted | None, real: Gain | None) -> Iterator[str]:
+    """Why a predicted gain is not close enough to the real one; nothing where it is."""
     if real is None:
         return
     if predicted is None:
