@@ -30,6 +30,9 @@ S = 1_000_000_000
 ENOUGH = ((8 * S, 150), (15 * S, 30))
 # At half the budget a window is full with whatever it has.
 FULL_AT_BUDGET_SHARE = 0.5
+# A first step that compiles for long leaves no steps to judge by then: wait for some.
+FEW_STEPS = 12
+FULL_WITH_FEW_STEPS = 0.8
 # A call is worth examining at its end when it, or its line so far, took this long.
 WORTH_CALL_NS = 1 * S
 WORTH_LINE_NS = 2 * S
@@ -174,7 +177,8 @@ class Examiner:
         if call.first_step is None:
             return False
         workload = call.workload
-        if self._elapsed() >= FULL_AT_BUDGET_SHARE * self._budget:
+        share = FULL_AT_BUDGET_SHARE if call.steps >= FEW_STEPS else FULL_WITH_FEW_STEPS
+        if self._elapsed() >= share * self._budget:
             return True
         # Validation and epoch callbacks are part of the cost: see one round of them.
         if call.epochs < 2 and call.arguments.get("validation_data") is not None:

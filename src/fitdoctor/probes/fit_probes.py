@@ -126,6 +126,9 @@ class FitExamination:
         self._probe_calls()
         if step_ns is None:
             return
+        if int(device.get("replicas") or 1) > 1:
+            self._probe("layers", _spread_model)
+            return
         if self._call.model.run_eagerly and self._backend.name != "torch":
             self._probe("graph_trial", self._graph_trial)
         elif self._start_may_matter(step_ns, device.get("kind") == "gpu"):
@@ -307,3 +310,8 @@ class FitExamination:
 def _median(data: Data | None) -> float | None:
     values = sorted(data["ns"]) if data else []
     return float(values[len(values) // 2]) if values else None
+
+
+def _spread_model() -> Data:
+    """Operations one by one over several devices may wait for each other for ever."""
+    raise NotAvailable("the model is spread over several devices")

@@ -65,7 +65,7 @@ EXECUTIONS = (10, 50)
 # Times the batch; the larger change of the training must be worth it.
 LARGER_BATCHES = (4, 16)
 # A GPU that works less of a step than this could do more at a time.
-IDLE_DEVICE = 0.3
+IDLE_DEVICE = 0.5
 # Another training for less than this is not worth a word beside a cure that keeps it.
 FAR_BETTER = 2.0
 WORTH_LARGER = 1.5
@@ -102,7 +102,9 @@ class TinySteps:
         executions = self._executions(view, flatness, *best) if best is not None else None
         if view.backend != "torch" and not _device_waits(view):
             return executions
-        larger = self._larger_batch(view, flatness)
+        # A GPU at work most of the time gains from a larger batch by better kernels, if at all.
+        working = view.result("device_time") is not None and not _device_waits(view)
+        larger = None if working else self._larger_batch(view, flatness)
         if executions is None or larger is None:
             return executions or larger
         if larger.gain.value < FAR_BETTER * executions.gain.value:
@@ -196,7 +198,7 @@ def _best_batch(view: View) -> tuple[int, Interval] | None:
     """
     if view.frozen is None:
         return None
-    wait = Interval.exact(view.costs.parts.get("input_wait", 0.0))
+    wait = Interval.exact(_wait_per_sample(view))
     outside = view.core.minus(view.frozen).minus(wait)
     best: tuple[int, Interval] | None = None
     for times in LARGER_BATCHES:
@@ -207,6 +209,21 @@ def _best_batch(view: View) -> tuple[int, Interval] | None:
         if best is None or best[1].value > WORTH_LARGER * after.value:
             best = (times, after)
     return best
+
+
+def _wait_per_sample(view: View) -> float:
+    """What a step waits for its samples; starting a copy to a GPU takes as long for any batch.
+
+    On torch, Keras's loader takes the samples of a batch one by one.
+    """
+    wait = view.costs.parts.get("input_wait", 0.0)
+    device = (view.result("device") or {}) if view.backend == "jax" else {}
+    copy, quarter, pick = (
+        device.get(name) for name in ("transfer_ns", "quarter_transfer_ns", "pick_ns")
+    )
+    if copy is None or quarter is None or pick is None:
+        return wait
+    return float(min(wait, pick + max(0.0, copy - quarter) * 4 / 3))
 
 
 def _batch_edits(view: View, rows: int) -> tuple[Edit, ...]:
