@@ -36,7 +36,8 @@ def main() -> int:
     """Measure, print, write; the rows so far are kept when a later case fails."""
     options = _parser().parse_args()
     cases = load_all(ROOT / "casebook")
-    names = options.cases or [name for name, case in cases.items() if not case.is_healthy]
+    here = [case for case in cases.values() if not case.is_healthy and not case.needs]
+    names = options.cases or [case.id for case in here]
     rows: list[Row] = []
     for name in names:
         rows.append(measured(cases[name], options.budget, options.window))
@@ -119,7 +120,7 @@ def _line(row: Row) -> str:
     return (
         f"{row['id']:12} {'safe' if row['safe'] else 'unsafe':6} {_times(achieved):>8} "
         f"expert {_times(expert):>8} predicted {_times(predicted):>8} "
-        f"{row['verdict']}, data {same.get('data')}, learning {same.get('learning')}: "
+        f"{row['verdict']}, data {same.get('data_stream')}, learning {same.get('learning')}: "
         f"{'; '.join(row['cures'])}"
     )
 
