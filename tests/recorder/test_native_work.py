@@ -123,3 +123,21 @@ def test_a_generator_that_ends_where_it_is_looked_into() -> None:
     source = TimedSource()
     assert list(source.watch(range(LOOKED_INTO))) == list(range(LOOKED_INTO))
     assert list(source.watch(range(2))) == [0, 1]
+
+
+def test_work_that_draws_random_numbers_cannot_be_done_once() -> None:
+    numpy = pytest.importorskip("numpy")
+    generator = numpy.random.default_rng(0)
+
+    def augmented() -> float:
+        return sum(float(generator.normal()) for _ in range(10))
+
+    def parsed() -> float:
+        return sum(float(text) for text in ("1", "2", "3"))
+
+    for function, expected in ((augmented, True), (parsed, False)):
+        work = NativeWork()
+        work.of(function)
+        record = work.to_record()
+        assert record is not None
+        assert record["random"] is expected

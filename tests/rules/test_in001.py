@@ -167,3 +167,39 @@ def test_native_calls_stay_when_the_loop_around_them_is_rewritten() -> None:
     assert most.evidence["threads_help"]
     assert "native calls" in most.message
     assert most.evidence["native_share"] == pytest.approx(18 / 19, abs=0.01)
+
+
+def generated(*, native: float, random: bool | None):
+    """A generator of 18 ms a batch, `native` of which are native calls."""
+    seen = {
+        "native_ns": native * 17 * MS,
+        "events": 1000,
+        "traced_ns": 150 * MS,
+        "complete": True,
+        "random": random,
+    }
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "input": {"kind": "generator", "name": "rows", "file": "/user/data.py", "line": 5},
+        "source": {
+            "count": 100,
+            "wall_ns": 100 * 18 * MS,
+            "cpu_ns": 100 * 17 * MS,
+            "native": {key: value for key, value in seen.items() if value is not None},
+        },
+    }
+    return view(fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, probes=probes))
+
+
+def test_work_without_random_numbers_can_be_done_once() -> None:
+    kept, once = (RULE.detect(generated(native=0.2, random=r)) for r in (True, False))
+    assert kept is not None
+    assert once is not None
+    assert once.gain.value > 1.5 * kept.gain.value
+
+
+def test_an_older_recording_does_not_know() -> None:
+    kept, unknown = (RULE.detect(generated(native=0.2, random=r)) for r in (True, None))
+    assert kept is not None
+    assert unknown is not None
+    assert unknown.gain.value == pytest.approx(kept.gain.value)
