@@ -10,6 +10,7 @@ from fitdoctor.analysis.device_time import device_time
 from fitdoctor.analysis.health import not_measured, recording_health, workload_health
 from fitdoctor.analysis.input_line import input_line
 from fitdoctor.analysis.start_up import start_up
+from fitdoctor.analysis.step_rows import step_rows
 from fitdoctor.analysis.view import View, view_of
 from fitdoctor.findings.diagnosed import (
     Ceiling,
@@ -146,6 +147,7 @@ def _diagnosed(
         first_epoch=first_epoch(workload),
         stalls=stalls(workload),
         iterator_waits=iterator_waits(workload),
+        step_rows=step_rows(workload, view.frozen, view.probe_ns("optimizer_update")),
         device=device_time(workload, costs.total.value),
         cost=costs.total,
     )

@@ -184,4 +184,27 @@ assert found["ns"]
 assert arithmetic.flops("Conv2D", [(3, 3, 8, 64)], (2, 32, 32, 64), (2, 30, 30, 64)) == (
     2.0 * 2 * 30 * 30 * 64 * 3 * 3 * 8
 )
+# The optimizer by itself: state changes, and the snapshot puts it back.
+from fitdoctor.probes.layers import timed_alone
+from fitdoctor.recorder.backends.optimizer_update import optimizer_update
+
+model.fit(x, y, verbose=0)  # momentum that an update without gradients still follows
+before_update = [np.array(w) for w in model.get_weights()]
+restore = backend.snapshot(model)
+data = timed_alone(backend, optimizer_update(name, model, {}))
+assert data["ns"]
+if name != "jax":
+    changed = zip(before_update, model.get_weights(), strict=True)
+    assert any((one != np.array(two)).any() for one, two in changed)
+restore()
+for one, two in zip(before_update, model.get_weights(), strict=True):
+    np.testing.assert_array_equal(one, np.array(two))
+frozen_model = keras.Sequential([keras.Input((2,)), keras.layers.Rescaling(2.0)])
+try:
+    optimizer_update(name, frozen_model, {})
+except NotAvailable:
+    pass
+else:
+    raise AssertionError("a model without weights has nothing to update")
+
 print("models hold")

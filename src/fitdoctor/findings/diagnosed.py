@@ -8,6 +8,7 @@ from typing import Any, Literal
 from fitdoctor.analysis.anomalies import FirstEpoch, IteratorWaits, Stalls
 from fitdoctor.analysis.device_time import DeviceTime
 from fitdoctor.analysis.start_up import StartUp
+from fitdoctor.analysis.step_rows import StepRow
 from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.intervals import Interval
 
@@ -82,6 +83,7 @@ class DiagnosedWorkload:
     first_epoch: FirstEpoch | None = None  # only where it was slower than the others
     stalls: Stalls | None = None
     iterator_waits: IteratorWaits | None = None
+    step_rows: tuple[StepRow, ...] = ()  # layers, optimizer, rest; they sum to the frozen step
     device: DeviceTime | None = None  # only on an accelerator
     cost: Interval | None = None  # ns of one step with everything around it, with its range
 

@@ -140,13 +140,14 @@ def _time_alone(backend: Backend, rows: list[tuple[Data, Forward]], values: dict
             step = layer_step(
                 backend.name, forward.layer, forward.inputs, values, is_first=forward.is_first
             )
-            row["alone"] = _timed_alone(backend, step.run)
+            row["alone"] = timed_alone(backend, step.run)
             row.update(backward=step.backward, host_ops=step.host_ops, loops=step.loops)
         except Exception as error:  # noqa: BLE001 - a layer that cannot stand alone is no failure
             row["alone_reason"] = f"{type(error).__name__}: {str(error)[:120]}"
 
 
-def _timed_alone(backend: Backend, run: Callable[[], Any]) -> Data:
+def timed_alone(backend: Backend, run: Callable[[], Any]) -> Data:
+    """Windows of a compiled function that is called again and again."""
     last: list[Any] = [run()]
     if backend.name != "tensorflow":
         backend.wait_for(last[0])

@@ -20,6 +20,7 @@ from fitdoctor.recorder.backends.contexts import (
 )
 from fitdoctor.recorder.backends.device import device_facts
 from fitdoctor.recorder.backends.model_state import all_layers
+from fitdoctor.recorder.backends.optimizer_update import optimizer_update
 from fitdoctor.recorder.calls import Call
 from fitdoctor.recorder.callsite import is_user_file
 
@@ -70,6 +71,7 @@ class ModelExamination:
                 self._probe(
                     "machine_ceiling", lambda: machine_ceiling.machine_ceiling(self._backend)
                 )
+                self._probe("optimizer_update", self._optimizer_update)
         if model.jit_compile is True and self._backend.name != "jax":
             self._probe("jit_off", self._without_jit)
         if _is_low_precision(model):
@@ -162,6 +164,16 @@ class ModelExamination:
             share,
             self._values(),
         )
+
+    def _optimizer_update(self) -> Data:
+        model = self._call.model
+        values = self._values()
+        if values and len(self._result[1]) > 2:
+            # The third part of the state is the optimizer's.
+            slots = zip(model.optimizer.variables, self._result[1][2], strict=False)
+            values.update((id(variable), value) for variable, value in slots)
+        update = optimizer_update(self._backend.name, model, values)
+        return layers.timed_alone(self._backend, update)
 
     def _values(self) -> dict[int, Any]:
         """On JAX the state of a running fit is in its last result, not in the variables."""

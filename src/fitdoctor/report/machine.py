@@ -64,6 +64,7 @@ def _workload(workload: DiagnosedWorkload) -> dict[str, Any]:
         "first_epoch": workload.first_epoch.to_json() if workload.first_epoch else None,
         "stalls": workload.stalls.to_json() if workload.stalls else None,
         "iterator_waits": workload.iterator_waits.to_json() if workload.iterator_waits else None,
+        "step_parts": [row.to_json() for row in workload.step_rows],
         "device": workload.device.to_json() if workload.device else None,
     }
 

@@ -10,11 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fitdoctor.analysis.step_rows import StepRow
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Part
 from fitdoctor.report.text import clean
 from fitdoctor.units import duration, gain, percent
 
 BAR_WIDTH = 24
+MOST_LAYERS = 6
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 PART_WORDS = {
@@ -44,6 +46,9 @@ def step_time(
         yield Padding(_bars(parts), (0, 0, 0, 4))
     if workload.ceiling is not None:
         yield Padding(_ceiling(workload), (0, 0, 0, 2))
+    if verbose and workload.step_rows:
+        yield Padding(Text("With data in memory, a step is:"), (0, 0, 0, 2))
+        yield Padding(_rows(workload.step_rows), (0, 0, 0, 4))
 
 
 def _typical(workload: DiagnosedWorkload, label: str) -> Text:
@@ -83,6 +88,23 @@ def _bars(parts: list[Part]) -> Table:
             Text(percent(part.share)),
             Text(bar(part.share), style=_PART_STYLES.get(part.part, "yellow")),
         )
+    return table
+
+
+def _rows(rows: tuple[StepRow, ...]) -> Table:
+    """The dearest layers, the optimizer and the rest; small layers are left to the page."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    layers = [row for row in rows if row.type]
+    more = layers[MOST_LAYERS:]
+    for row in (*layers[:MOST_LAYERS], *(row for row in rows if not row.type)):
+        name = f"{clean(row.name)} ({clean(row.type)})" if row.type else row.name
+        table.add_row(Text(name), Text(time_text(row.ns)), Text(percent(row.share)))
+    if more:
+        ns, share = sum(row.ns for row in more), sum(row.share for row in more)
+        table.add_row(Text(f"{len(more)} more layers"), Text(time_text(ns)), Text(percent(share)))
     return table
 
 

@@ -1,11 +1,10 @@
-"""Cost by layer of the forward pass, the dearest first."""
+"""Cost by layer, the optimizer and the rest: the rows of a step, the dearest first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from fitdoctor.recording.schema import RecordedWorkload
+from fitdoctor.analysis.step_rows import StepRow
 from fitdoctor.units import duration, percent
 
 # What a reader looks at; the rest is summed up in one row.
@@ -21,36 +20,32 @@ class LayerRow:
     time: str
     share: float
     percent: str
+    rate: str
     parameters: str
 
 
-def layers_table(workload: RecordedWorkload) -> tuple[LayerRow, ...]:
-    """The rows; empty where layers were not timed."""
-    data = workload.result("layers") or {}
-    layers = [layer for layer in data.get("layers", ()) if not layer.get("is_model")]
-    total = sum(float(layer["ns"]) for layer in layers)
-    if not total:
-        return ()
-    rows = [_row(layer, total) for layer in layers[:MOST_ROWS]]
+def layers_table(rows: tuple[StepRow, ...]) -> tuple[LayerRow, ...]:
+    """The rows as text; empty where layers were not timed."""
+    layers = [row for row in rows if row.type]
     others = layers[MOST_ROWS:]
+    shown = [_row(row) for row in layers[:MOST_ROWS]]
     if others:
-        ns = sum(float(layer["ns"]) for layer in others)
-        rows.append(
-            LayerRow(
-                f"{len(others)} more layers", "", duration(ns), ns / total, percent(ns / total), ""
-            )
-        )
-    return tuple(rows)
+        ns, share = sum(row.ns for row in others), sum(row.share for row in others)
+        more = f"{len(others)} more layers"
+        shown.append(LayerRow(more, "", duration(ns), share, percent(share), "", ""))
+    return (*shown, *(_row(row) for row in rows if not row.type))
 
 
-def _row(layer: dict[str, Any], total: float) -> LayerRow:
-    ns = float(layer["ns"])
-    parameters = layer.get("parameters")
+def _row(row: StepRow) -> LayerRow:
+    is_layer = bool(row.type)
+    parameters = "not known" if row.parameters is None else f"{row.parameters:,}"
+    rate = "not known" if row.rate is None else percent(row.rate)
     return LayerRow(
-        name=str(layer.get("name", "")),
-        type=str(layer.get("type", "")),
-        time=duration(ns),
-        share=ns / total,
-        percent=percent(ns / total),
-        parameters="not known" if parameters is None else f"{parameters:,}",
+        name=row.name,
+        type=row.type,
+        time=duration(row.ns) if row.alone else f"~{duration(row.ns)}",
+        share=row.share,
+        percent=percent(row.share),
+        rate=rate if is_layer else "",
+        parameters=parameters if is_layer else "",
     )

@@ -91,7 +91,7 @@ def workload_section(
         findings=tuple(_card(finding, workload, cwd) for finding in workload.findings),
         joint=gain(workload.joint_gain) if several and workload.joint_gain else "",
         pipeline=pipeline_picture(view),
-        layers=layers_table(recorded) if recorded is not None else (),
+        layers=layers_table(workload.step_rows),
     )
 
 
