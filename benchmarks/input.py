@@ -97,7 +97,7 @@ def planned(case: Case) -> dict[str, Any] | None:
             timeout=LIMIT_S,
             check=False,
         )
-        recording = read_recording(next((Path(folder) / ".fitdoctor").iterdir()))
+        recording = read_recording(next((Path(folder) / ".fitdoctor").glob("*.rec")))
     for workload in recording.workloads:
         view = view_of(recording, workload)
         plan = plan_for(view) if view is not None else None

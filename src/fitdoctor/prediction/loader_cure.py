@@ -16,6 +16,8 @@ LOWEST_GAIN = 1.03
 STAYS = 0.4
 # Loader and step take turns: less than this part of the shorter one is hidden.
 LITTLE_OVERLAP = 0.4
+# Keras's queue of a PyDataset holds ten batches.
+MOST_QUEUED = 10.0
 # A loader of up to this many steps is hidden, or nearly so, when it runs beside the step.
 NEARLY_HIDDEN = 1.5
 
@@ -81,10 +83,20 @@ def saved_by(
 
 
 def _of_first_batch(view: View, saved: float) -> float:
-    """What is saved of one batch in every epoch, spread over the epoch."""
+    """What is saved of one batch in every epoch, spread over the epoch.
+
+    The queue of a PyDataset is emptied and filled again at each epoch: several batches, one after
+    the other, as many as the gap between epochs holds.
+    """
     steps = view.steps_per_epoch
     several = view.passes is None or view.passes > 1
-    return max(0.0, saved) / steps if steps and several else 0.0
+    if not steps or not several:
+        return 0.0
+    batches = 1.0
+    if view.input.get("kind") == "PyDataset" and view.loader is not None:
+        gap = view.costs.parts.get("epoch_gap", 0.0) * steps
+        batches = min(MOST_QUEUED, max(1.0, gap / max(1.0, view.loader.ns.value)))
+    return batches * max(0.0, saved) / steps
 
 
 def step_left(view: View) -> Interval:

@@ -18,7 +18,7 @@ def plan_for(view: View) -> Plan | None:
     if not timed or view.frozen is None:
         return None
     free = (view.result("trial_cache") or {}).get("available_bytes")
-    work = stage_work(timed, view.cpus, view.steps_per_epoch)
+    work = _as_the_whole_takes(view, stage_work(timed, view.cpus, view.steps_per_epoch))
     plan = best_plan(
         work,
         Machine(view.cpus, free),
@@ -29,7 +29,10 @@ def plan_for(view: View) -> Plan | None:
 
 
 def _with_tried(view: View, plan: Plan) -> Plan:
-    """Choices that only a trial can tell: arrays instead of rows, an early shuffle."""
+    """What a trial showed: more reads at a time, arrays instead of rows, an early shuffle."""
+    reads = view.trial("trial_reads")
+    if reads is not None and max(view.ceiling_step.value, reads.ns.value) < plan.step_ns:
+        plan = _with_reads(view, plan, int(reads.data["reads"]), reads.ns.value)
     arrays = view.trial("trial_arrays")
     if arrays is not None and arrays.left.high < 1.0:
         as_arrays = max(view.ceiling_step.value, arrays.ns.value)
@@ -39,6 +42,32 @@ def _with_tried(view: View, plan: Plan) -> Plan:
     if shuffled and shuffled["pass"]["ns"] < shuffled["pass_as_written"]["ns"]:
         return replace(plan, shuffle_first=True)
     return plan
+
+
+def _with_reads(view: View, plan: Plan, reads: int, loader_ns: float) -> Plan:
+    """As many reads at a time as were tried, with threads of their own."""
+    maps = tuple((stage.number, reads) for stage in view.stages if stage.op in _PARALLEL)
+    step_ns = max(view.ceiling_step.value, loader_ns)
+    binding = "the step itself" if step_ns > loader_ns else "reading"
+    return replace(
+        plan, calls=maps, pool=reads * len(maps), step_ns=step_ns, binding=binding, cache_after=None
+    )
+
+
+def _as_the_whole_takes(view: View, work: list[Work]) -> list[Work]:
+    """Stages read one element at a time from Python cost CPU time that the whole does not."""
+    loader = view.loader
+    stages = sum(one.cpu_ns for one in work)
+    if loader is None or not stages:
+        return work
+    whole = (loader.cores + loader.children_cores) * loader.ns.value
+    share = min(1.0, whole / stages)
+    return [replace(one, cpu_ns=one.cpu_ns * share, wait_ns=_wait(one, share)) for one in work]
+
+
+def _wait(one: Work, share: float) -> float:
+    """What is no CPU time after all was waited, where a stage waits at all."""
+    return one.wait_ns + one.cpu_ns * (1.0 - share) if one.wait_ns else 0.0
 
 
 def stage_work(stages: list[StageCost], cpus: int, steps_per_epoch: float | None) -> list[Work]:
