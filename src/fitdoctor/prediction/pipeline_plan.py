@@ -39,9 +39,12 @@ def _with_tried(view: View, plan: Plan) -> Plan:
         if as_arrays < plan.step_ns or plan.cache_after is None:
             return replace(plan, arrays=True, step_ns=as_arrays)
     shuffled = view.result("trial_early_shuffle")
-    if shuffled and shuffled["pass"]["ns"] < shuffled["pass_as_written"]["ns"]:
-        return replace(plan, shuffle_first=True)
-    return plan
+    # Behind a shuffle nothing is the same in every pass: a cache and an early shuffle exclude each
+    # other, and with a cache the buffer is quick to fill.
+    if plan.cache_after is not None or not shuffled:
+        return plan
+    faster = shuffled["pass"]["ns"] < shuffled["pass_as_written"]["ns"]
+    return replace(plan, shuffle_first=True) if faster else plan
 
 
 def _with_reads(view: View, plan: Plan, reads: int, loader_ns: float) -> Plan:
