@@ -60,3 +60,34 @@ def test_a_busy_loader_is_not_scaled() -> None:
     assert plan is not None
     # 60 ms of work and 2 ms of step on two cores.
     assert plan.step_ns == pytest.approx(31 * MS, rel=0.05)
+
+
+def cached(ns: float, element_bytes: int = 100):
+    return {
+        **trial(ns, 140 * MS),
+        "stage": 1,
+        "per_batch": 32.0,
+        "element_bytes": element_bytes,
+        "available_bytes": 10**9,
+    }
+
+
+def test_a_cache_that_was_tried_is_taken_beside_the_reads() -> None:
+    tried = {**trial(9 * MS, 140 * MS), "reads": 16}
+    plan = plan_for(remote_reads(trial_reads=tried, trial_cache=cached(0.3 * MS)))
+    assert plan is not None
+    assert (plan.cache_after, dict(plan.calls)) == (1, {1: 16})
+    assert plan.binding == "the step itself"
+
+
+def test_a_cache_that_does_not_fit_is_not() -> None:
+    plan = plan_for(remote_reads(trial_cache=cached(0.3 * MS, element_bytes=10**6)))
+    assert plan is not None
+    assert plan.cache_after is None
+
+
+def test_a_cache_and_an_early_shuffle_exclude_each_other() -> None:
+    early = {"pass": {"ns": 1.0}, "pass_as_written": {"ns": 2.0}}
+    plan = plan_for(remote_reads(trial_cache=cached(0.3 * MS), trial_early_shuffle=early))
+    assert plan is not None
+    assert (plan.cache_after, plan.shuffle_first) == (1, False)

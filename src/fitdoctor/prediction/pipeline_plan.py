@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
-from fitdoctor.prediction.planner import Machine, Plan, Step, Work, best_plan
+from fitdoctor.prediction.planner import (
+    MEMORY_SHARE,
+    WORTH,
+    Machine,
+    Plan,
+    Step,
+    Work,
+    best_plan,
+)
 
 _PARALLEL = frozenset({"map", "interleave"})
 _ENDS_CACHING = frozenset({"shuffle", "repeat", "cache", "from_generator"})
@@ -33,6 +41,7 @@ def _with_tried(view: View, plan: Plan) -> Plan:
     reads = view.trial("trial_reads")
     if reads is not None and max(view.ceiling_step.value, reads.ns.value) < plan.step_ns:
         plan = _with_reads(view, plan, int(reads.data["reads"]), reads.ns.value)
+    plan = _with_cache(view, plan)
     arrays = view.trial("trial_arrays")
     if arrays is not None and arrays.left.high < 1.0:
         as_arrays = max(view.ceiling_step.value, arrays.ns.value)
@@ -45,6 +54,32 @@ def _with_tried(view: View, plan: Plan) -> Plan:
         return plan
     faster = shuffled["pass"]["ns"] < shuffled["pass_as_written"]["ns"]
     return replace(plan, shuffle_first=True) if faster else plan
+
+
+def _with_cache(view: View, plan: Plan) -> Plan:
+    """A cache that was tried: of Python functions only a trial tells that they repeat themselves.
+
+    More reads at a time stay in the plan, for the first epoch.
+    """
+    cache = view.trial("trial_cache")
+    if cache is None or plan.cache_after is not None or view.passes == 1:
+        return plan
+    data, steps = cache.data, view.steps_per_epoch
+    free, element = data.get("available_bytes"), data.get("element_bytes")
+    if free is None or element is None or steps is None:
+        return plan
+    fits = element * (data.get("per_batch") or 1.0) * steps <= MEMORY_SHARE * free
+    after = max(view.ceiling_step.value, cache.ns.value)
+    if not fits or after * WORTH >= plan.step_ns:
+        return plan
+    stage = int(data["stage"])
+    return replace(
+        plan, cache_after=stage, batch_first=False, step_ns=after, binding=_limit(after, view)
+    )
+
+
+def _limit(step_ns: float, view: View) -> str:
+    return "the step itself" if step_ns <= view.ceiling_step.value else "reading the cache"
 
 
 def _with_reads(view: View, plan: Plan, reads: int, loader_ns: float) -> Plan:
