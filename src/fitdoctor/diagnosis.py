@@ -220,10 +220,18 @@ def _one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
             continue
         if finding.rule in WHY_LOADING_IS_SLOW and any(k.rule in WHY_LOADING_IS_SLOW for k in kept):
             continue
+        if finding.rule == "CB001" and _is_the_writer(finding, findings):
+            continue
         if finding.rule == "HO002" and any(k.rule in ("HO004", "CO001", "CB001") for k in kept):
             continue
         kept.append(finding)
     return tuple(kept)
+
+
+def _is_the_writer(finding: Finding, findings: tuple[Finding, ...]) -> bool:
+    """A callback that writes files after every batch is CB003's, which knows its options."""
+    name = finding.evidence.get("callback")
+    return any(f.rule == "CB003" and f.evidence.get("callback") == name for f in findings)
 
 
 def _joint(view: View, findings: tuple[Finding, ...]) -> Interval | None:

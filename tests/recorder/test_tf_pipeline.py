@@ -260,3 +260,46 @@ def test_files_of_records_are_read_by_their_dataset(tf: Any, tmp_path: Path) -> 
     assert found["files"] == 30
     assert found["records_per_file"] == 1
     assert found["packed_record_ns"] > 0
+
+
+def trials_of(dataset: Any) -> PipelineTrials:
+    iterators = Iterators()
+    ablation = Ablation(dataset, iterators)
+    ablation.run()
+    return PipelineTrials(dataset, ablation, iterators)
+
+
+def decoded(tf: Any) -> Any:
+    """Work that is the same in every pass and cannot be folded into a constant."""
+
+    def work(x: Any) -> Any:
+        square = tf.fill((120, 120), tf.cast(x, tf.float32))
+        return tf.reduce_sum(tf.linalg.matmul(square, square))
+
+    return work
+
+
+def test_a_shuffle_of_names_lies_before_the_cache(tf: Any) -> None:
+    dataset = tf.data.Dataset.range(400).shuffle(400).map(decoded(tf)).batch(8)
+    (cache,) = [trial for name, trial in trials_of(dataset).wanted() if name == "trial_cache"]
+    found = cache()
+    assert found["stage"] == 1
+    assert found["keeps_order"] is False
+
+
+def test_a_shuffle_of_finished_elements_stays_behind_it(tf: Any) -> None:
+    dataset = tf.data.Dataset.range(400).map(decoded(tf)).shuffle(400).batch(8)
+    (cache,) = [trial for name, trial in trials_of(dataset).wanted() if name == "trial_cache"]
+    found = cache()
+    assert found["stage"] == 2
+    assert found["keeps_order"] is True
+
+
+def test_random_work_is_never_cached(tf: Any) -> None:
+    dataset = (
+        tf.data.Dataset.range(400)
+        .shuffle(400)
+        .map(lambda x: tf.random.uniform((200, 200)) @ tf.random.uniform((200, 200)))
+        .batch(8)
+    )
+    assert "trial_cache" not in [name for name, _ in trials_of(dataset).wanted()]

@@ -146,3 +146,34 @@ def test_the_compile_is_moved_out_of_its_loop() -> None:
     finding = RULE.detect(retracing(calls=tuple(compile_call(i) for i in range(10))))
     assert finding is not None
     assert finding.cure.edits == (HoistCompile(Where("/user/t.py", 9)),)
+
+
+def folds(models: int, *, build=lambda number: "Dense (8, 1)", every: int = 20):
+    """As many models as there are traces, each told once."""
+    seen = retracing(model=lambda i: i, every=every)
+    told = tuple(
+        Event("model", 5 * MS + n, 0, 0, 0, {"model": n, "build": build(n)}) for n in range(models)
+    )
+    workload = replace(seen.recorded, events=(*seen.recorded.events, *told))
+    return view_of(recording(workload), workload)
+
+
+def test_silent_on_models_that_differ() -> None:
+    assert RULE.detect(folds(10, build=lambda number: f"Dense ({number}, 1)")) is None
+
+
+def test_silent_on_two_of_the_same_build() -> None:
+    assert RULE.detect(folds(2)) is None
+
+
+def test_silent_where_they_train_long_enough() -> None:
+    assert RULE.detect(folds(10, every=190)) is None
+
+
+def test_the_same_model_built_again_and_again() -> None:
+    finding = RULE.detect(folds(10))
+    assert finding is not None
+    assert "the same model was built 10 times" in finding.message
+    assert finding.cure.safety == "advice"
+    # 10 of 20 ms go into tracing, a tenth of that for the first model.
+    assert finding.gain.value == pytest.approx(20 / 11, rel=0.08)

@@ -129,7 +129,11 @@ class PipelineTrials:
         found: Stage | None = None
         work = 0.0
         for stage in reversed(chain):
-            if stage.random or stage.op in ("shuffle", "repeat", "cache", "from_generator"):
+            if stage.random or stage.op in ("repeat", "cache", "from_generator"):
+                break
+            # A shuffle of what is still cheap (names of files) may lie before the cache: the order
+            # of the first pass is kept then. One of finished elements stays behind it.
+            if stage.op == "shuffle" and work >= PREPROCESSING_SHARE * self._batch_ns():
                 break
             # Reading and batching are not preprocessing, and Python is another cause.
             if not stage.python and stage.inputs and stage.op not in HANDS_ON:
@@ -204,7 +208,7 @@ class PipelineTrials:
             first_ns=0,  # of a full cache; here the first batch was still being made
             element_bytes=size,
             available_bytes=available_bytes(),
-            keeps_order=not any(s.reorders for s in self._above(stage)),
+            keeps_order=not any(s.reorders or s.op == "shuffle" for s in self._above(stage)),
             python=any(s.python for s in self._above(stage)),
         )
 

@@ -72,6 +72,7 @@ class Recorder:
         self.compiled_with: weakref.WeakKeyDictionary[Any, dict[str, Any]] = (
             weakref.WeakKeyDictionary()
         )
+        self.told_models: set[int] = set()  # by number
         self._model_count = 0
 
     @property

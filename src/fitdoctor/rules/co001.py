@@ -6,10 +6,12 @@ The step is traced or compiled again and again while training runs.
 ## Why it is slow
 Tracing turns Python into a graph, which takes 0.1 to several seconds and is meant to happen
 once. It is repeated when `model.compile()` is called in a loop, when a Python number that
-changes is passed to a `tf.function`, or when a function is decorated anew in each round.
+changes is passed to a `tf.function`, when a function is decorated anew in each round, or when
+each round builds the same model anew (folds of a cross validation).
 
 ## Evidence
-- at least 3 traces or compilations after the first steps, of the same model or function;
+- at least 3 traces or compilations after the first steps, of the same model or function, or of at
+  least 3 models of the same build;
 - steps with a trace in them took so much longer that it is 5 % or more of the training.
 
 ## Predicted gain
@@ -39,7 +41,8 @@ Passing tensors keeps the numbers. Removing `compile()` from a loop does not: ea
 resets the optimizer's state (Adam's moments, momentum), which the cured script keeps.
 
 ## When not to
-- One trace per model is right: building many models in turn is not retracing.
+- Models that differ have to be traced each. So do many of the same build, but where they train
+  long enough, that does not matter and is not told.
 - A second trace for a last, smaller batch happens once.
 """
 
@@ -53,14 +56,19 @@ from fitdoctor.analysis.rows import compile_events
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import TENSORFLOW, Edit, HoistCompile, WrapArgument
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain, saved_leaving
 from fitdoctor.recording.schema import Event
+from fitdoctor.rules._places import compile_place
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
 
 MIN_RETRACES = 3
+# Models of the same build, and what tracing them has to take.
+MIN_MODELS = 3
+WORTH_SHARE = 0.1
 # Compilations for more shapes than this are CO002's.
 MANY_SHAPES = 3
 # How well the step without a trace is known.
@@ -83,7 +91,7 @@ class Retracing:
         lost = view.costs.parts.get("compile", 0.0)
         retraces = repeated_traces(compile_events(view.recorded))
         if len(retraces) < MIN_RETRACES or lost <= 0:
-            return None
+            return self._same_build(view, lost)
         recompiles = _repeated_compile_calls(view)
         if not recompiles and _shapes_differ(retraces):
             return None  # CO002
@@ -111,6 +119,40 @@ class Retracing:
             },
             saves={"compile": saved},
         )
+
+    def _same_build(self, view: View, lost: float) -> Finding | None:
+        """The same model built, traced and trained again and again."""
+        models = _same_builds(view)
+        total = view.costs.total
+        if models < MIN_MODELS or lost < WORTH_SHARE * total.value:
+            return None
+        # The first one has to be traced in any case.
+        saved = Interval.around(lost * (models - 1) / models, LEFT_ERROR)
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=compile_place(view) or place_of(view.recorded),
+            message=(
+                f"the same model was built {models} times: {duration(lost)} of every "
+                f"{duration(total.value)} go into tracing it again"
+            ),
+            gain=gain(total, saved),
+            cure=Cure(
+                "advice",
+                "build and compile it once; before each round put the first weights back "
+                "(model.get_weights, set_weights), and the optimizer's variables likewise",
+            ),
+            evidence={"models": models, "compile_ns_per_step": round(lost)},
+            saves={"compile": saved},
+        )
+
+
+def _same_builds(view: View) -> int:
+    """How many models of one build were trained from this line."""
+    builds = Counter(
+        str(event.detail.get("build")) for event in view.recorded.events if event.name == "model"
+    )
+    return max(builds.values(), default=0)
 
 
 def _left(view: View, lost: float) -> float:

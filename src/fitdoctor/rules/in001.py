@@ -151,7 +151,10 @@ def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
     once = loader.in_place and loader.repeats and native < MOSTLY_NATIVE
     kept = 0.0 if once else native
     times = ONCE if loader.in_place else VECTORISED
-    by_arrays = Interval.maximum(vectorised(loader.ns, kept, times), _by_ops(view)) + floor
+    likely, most = vectorised(loader.ns, kept, times), vectorised(loader.ns, 0.0, times)
+    # Some native calls only turn Python's lists into arrays: those would go as well.
+    likely = Interval(likely.value, min(likely.low, most.low), likely.high)
+    by_arrays = Interval.maximum(likely, _by_ops(view)) + floor
     saved = saved_by(view, by_arrays, overlapped=False)
     if native < MOSTLY_NATIVE or view.cpus < 2:
         return saved, False
@@ -258,6 +261,11 @@ def _advice(view: View) -> str:
         return "write the function with TensorFlow ops, on whole batches"
     if kind == "PyDataset":
         return f"vectorise __getitem__ in NumPy; {_about_processes(view)}"
+    if kind == "DataLoader":
+        return (
+            "vectorise __getitem__ in NumPy, or do it once before training; if that cannot be "
+            f"done, DataLoader(num_workers={max(2, view.cpus)}), which are processes"
+        )
     return "parse or compute whole batches with NumPy, or once before training"
 
 

@@ -145,7 +145,7 @@ def cached_bytes(view: View, trial: Trial) -> int | None:
 def _advice(op: str, keeps_order: bool) -> str:
     text = f"add .cache() right after this {op} (before any random stage)"
     if not keeps_order:
-        text += "; the files come in one order then, so shuffle behind it"
+        text += "; it keeps the order of the first pass, so shuffle behind it"
     return text
 
 

@@ -28,6 +28,9 @@ TRAINERS = {
 CALLBACK_LIST = "keras.src.callbacks.callback_list"
 BASE_TRAINER = "keras.src.trainers.trainer"
 
+# Characters of a model's description; two large models that begin alike are alike enough.
+MOST_BUILD = 2000
+
 
 def watch_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
     """Patch one backend's trainer and epoch iterator."""
@@ -84,6 +87,8 @@ def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Ca
         try:
             result = original(model, *args, **kwargs)
         finally:
+            if kind == "fit":
+                _tell_model(recorder, model)
             recorder.calls.remove(call)
             call.close()
         if recorder.on_result is not None:
@@ -94,6 +99,20 @@ def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Ca
         return result
 
     return method
+
+
+def _tell_model(recorder: Recorder, model: Any) -> None:
+    """Once for each model that was trained: what tells two models of the same build."""
+    number = recorder.model_number(model)
+    if number in recorder.told_models:
+        return
+    recorder.told_models.add(number)
+    try:
+        layers = [type(layer).__name__ for layer in model.layers]
+        build = [*layers, *(tuple(weight.shape) for weight in model.weights)]
+    except Exception:  # noqa: BLE001 - a model that was never built has no weights to tell of
+        return
+    recorder.event("model", recorder.clock(), 0, model=number, build=str(build)[:MOST_BUILD])
 
 
 def _open_call(
