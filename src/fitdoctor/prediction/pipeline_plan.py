@@ -59,7 +59,7 @@ def _with_tried(view: View, plan: Plan) -> Plan:
 def _with_cache(view: View, plan: Plan) -> Plan:
     """A cache that was tried: of Python functions only a trial tells that they repeat themselves.
 
-    More reads at a time stay in the plan, for the first epoch.
+    More threads would help its first epoch only, and be in each other's way in all others.
     """
     cache = view.trial("trial_cache")
     if cache is None or plan.cache_after is not None or view.passes == 1:
@@ -73,9 +73,7 @@ def _with_cache(view: View, plan: Plan) -> Plan:
     if not fits or after * WORTH >= plan.step_ns:
         return plan
     stage = int(data["stage"])
-    return replace(
-        plan, cache_after=stage, batch_first=False, step_ns=after, binding=_limit(after, view)
-    )
+    return Plan(after, _limit(after, view), cache_after=stage)
 
 
 def _limit(step_ns: float, view: View) -> str:
