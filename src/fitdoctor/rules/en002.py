@@ -35,14 +35,10 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
-from fitdoctor.prediction.fresh_trial import saved_by_trial
-from fitdoctor.prediction.joint import gain
+from fitdoctor.rules._fresh_runs import fresh_runs
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.10
 
 
 class ThreadQuotaMismatch:
@@ -56,29 +52,19 @@ class ThreadQuotaMismatch:
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs with fewer threads are faster."""
-        threads, trial = view.result("threads"), view.result("fresh_threads")
-        if not threads or not trial:
+        threads, trial = view.result("threads"), fresh_runs(view, "fresh_threads")
+        if not threads or trial is None:
             return None
-        saved = saved_by_trial(view.costs.total, trial, WORTH_GAIN)
-        if saved is None:
-            return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"{threads['asked']} threads compute on {threads['allowed']} allowed core"
-                f"{'s' if threads['allowed'] != 1 else ''}; with as many threads as cores a step "
-                f"takes {duration(min(trial['changed']))} instead of "
-                f"{duration(min(trial['as_is']))}"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(
-                self.safety,
-                f"leave the number of threads unset, or set it to {threads['allowed']}",
-            ),
-            evidence={"asked": int(threads["asked"]), "allowed": int(threads["allowed"])},
-            saves={"step": saved},
+        asked, allowed = int(threads["asked"]), int(threads["allowed"])
+        return trial.finding(
+            self,
+            view,
+            f"{asked} threads compute on {allowed} allowed core{'s' if allowed != 1 else ''}; with "
+            f"as many threads as cores a step takes {duration(trial.changed)} instead of "
+            f"{duration(trial.as_is)}",
+            Cure(self.safety, f"leave the number of threads unset, or set it to {allowed}"),
+            asked=asked,
+            allowed=allowed,
         )
 
 

@@ -36,14 +36,10 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
-from fitdoctor.prediction.fresh_trial import saved_by_trial
-from fitdoctor.prediction.joint import gain
+from fitdoctor.rules._fresh_runs import fresh_runs
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.10
 
 
 class AcceleratorSlower:
@@ -57,30 +53,20 @@ class AcceleratorSlower:
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs without the GPU are faster."""
-        trial = view.result("fresh_cpu")
-        if not trial:
+        trial = fresh_runs(view, "fresh_cpu")
+        if trial is None:
             return None
-        saved = saved_by_trial(view.costs.total, trial, WORTH_GAIN)
-        if saved is None:
-            return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"on the GPU a step takes {duration(min(trial['as_is']))}, on the CPU "
-                f"{duration(min(trial['changed']))}"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(
+        return trial.finding(
+            self,
+            view,
+            f"on the GPU a step takes {duration(trial.as_is)}, on the CPU "
+            f"{duration(trial.changed)}",
+            Cure(
                 self.safety,
                 "train on the CPU, or with a larger batch (fitdoctor devices says from where on)",
             ),
-            evidence={
-                "gpu_ns": round(min(trial["as_is"])),
-                "cpu_ns": round(min(trial["changed"])),
-            },
-            saves={"step": saved},
+            gpu_ns=round(trial.as_is),
+            cpu_ns=round(trial.changed),
         )
 
 

@@ -35,14 +35,10 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
-from fitdoctor.prediction.fresh_trial import saved_by_trial
-from fitdoctor.prediction.joint import gain
+from fitdoctor.rules._fresh_runs import fresh_runs
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.10
 
 
 class DevicesNotScaling:
@@ -56,32 +52,22 @@ class DevicesNotScaling:
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs on one device are faster."""
-        trial = view.result("fresh_one_device")
         devices = (view.result("device") or {}).get("replicas")
-        if not trial or not devices:
+        trial = fresh_runs(view, "fresh_one_device")
+        if trial is None or not devices:
             return None
-        saved = saved_by_trial(view.costs.total, trial, WORTH_GAIN)
-        if saved is None:
-            return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"on {devices} devices a step takes {duration(min(trial['as_is']))}, on one "
-                f"{duration(min(trial['changed']))}"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(
+        return trial.finding(
+            self,
+            view,
+            f"on {devices} devices a step takes {duration(trial.as_is)}, on one "
+            f"{duration(trial.changed)}",
+            Cure(
                 self.safety,
                 f"train on one device, or with {devices} times the batch (another training)",
             ),
-            evidence={
-                "devices": int(devices),
-                "several_ns": round(min(trial["as_is"])),
-                "one_ns": round(min(trial["changed"])),
-            },
-            saves={"step": saved},
+            devices=int(devices),
+            several_ns=round(trial.as_is),
+            one_ns=round(trial.changed),
         )
 
 
