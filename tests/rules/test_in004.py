@@ -98,3 +98,33 @@ def test_the_cache_goes_behind_the_stage_that_was_tried() -> None:
     found = finding({"trial_cache": cached()})
     assert found is not None
     assert found.cure.edits == (AppendCall(Where("/user/data.py", 101), "map", ".cache()"),)
+
+
+def small_files(record_ns: float):
+    """TFRecord files of one record, whose reading the ablation took for work of the map."""
+    stages = (stage("map", 0), stage("batch", 1), stage("TFRecordDataset", 2, inputs=[]))
+    rows = [
+        {"n": 0, "per_batch": 1.0, "ns": 20 * MS, "cpu_ns": 20 * MS, "own_ns": 15 * MS},
+        {"n": 2, "per_batch": 100.0, "ns": 5 * MS, "cpu_ns": 5 * MS, "own_ns": 5 * MS},
+    ]
+    cache = {**trial(0.1 * MS, 20 * MS), "stage": 0, "per_batch": 1.0, "element_bytes": 100}
+    files = {"record_ns": record_ns, "packed_record_ns": 2_000, "records_per_file": 1.0, "files": 9}
+    return view(
+        slow_pipeline(
+            *stages,
+            loader_ns=20 * MS,
+            rows=rows,
+            probes={
+                "trial_cache": {**cache, "available_bytes": 10**9, "elements": 100},
+                "record_files": files,
+            },
+        )
+    )
+
+
+def test_silent_where_opening_files_takes_the_time() -> None:
+    assert RULE.detect(small_files(180_000)) is None
+
+
+def test_fires_where_the_files_are_quick_to_open() -> None:
+    assert RULE.detect(small_files(5_000)) is not None

@@ -79,6 +79,8 @@ class RecomputedPreprocessing:
         stage = view.stage(int(trial.data["stage"]))
         if stage is None or not _is_read_again(view, trial) or _is_overhead(view, trial):
             return None
+        if _is_opening_files(view):
+            return None
         kept, free = cached_bytes(view, trial), trial.data.get("available_bytes")
         if kept is not None and free is not None and kept > MEMORY_SHARE * free:
             return None
@@ -132,6 +134,16 @@ def _is_overhead(view: View, cache: Trial) -> bool:
     by_cache = cache.as_written.value - cache.ns.value
     by_batching = batched.as_written.value - batched.ns.value
     return by_batching >= OVERHEAD_PART * by_cache
+
+
+def _is_opening_files(view: View) -> bool:
+    """Whether opening a file for each record is what takes the time (IN011), not the work on it."""
+    read = view.result("record_files")
+    source = next((s for s in view.stages if s.op.startswith("TFRecordDataset")), None)
+    if not read or source is None or source.per_batch is None or view.loader is None:
+        return False
+    opening = (read["record_ns"] - read["packed_record_ns"]) * source.per_batch
+    return bool(opening >= OVERHEAD_PART * view.loader.ns.value)
 
 
 def cached_bytes(view: View, trial: Trial) -> int | None:
