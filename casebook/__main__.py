@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -27,6 +28,7 @@ from fitdoctor.recorder.sampler import machine_record
 
 ROOT = Path(__file__).parent
 CACHE_FILE = ROOT / ".gains.json"
+CORES = 4  # emulated devices wait for each other for ever on fewer
 ALL_RIGHT, SOME_WRONG, BAD_USE = 0, 1, 2
 
 # Two cases that end together must not overwrite each other's gain.
@@ -63,8 +65,8 @@ def select(cases: dict[str, Case], ids: Sequence[str]) -> list[Case]:
 
 def examine(case: Case, options: argparse.Namespace) -> Outcome:
     """Diagnose one case, measure its gain, and judge."""
-    if case.needs == "gpu" and not machine_record().get("accelerators"):
-        return Outcome(case, Judgement((), None, ()), None, 0.0, "needs a GPU")
+    if missing := missing_here(case, machine_record()):
+        return Outcome(case, Judgement((), None, ()), None, 0.0, missing)
     _tell(f"{case.id}: diagnosing")
     diagnosis = diagnose(case, keep=options.keep, budget_s=options.budget)
     real: Gain | None = None
@@ -84,6 +86,15 @@ def examine(case: Case, options: argparse.Namespace) -> Outcome:
         judgement, real = measure_longer(case, options, judgement, real)
     judgement = replace(judgement, reasons=(*judgement.reasons, *problems))
     return Outcome(case, judgement, real, diagnosis.seconds)
+
+
+def missing_here(case: Case, machine: dict[str, Any]) -> str:
+    """What the case needs and this machine does not have; empty where it can run."""
+    if case.needs == "gpu" and not machine.get("accelerators"):
+        return "needs a GPU"
+    if case.needs == "cores" and int(machine.get("affinity") or 1) < CORES:
+        return f"needs {CORES} cores"
+    return ""
 
 
 def measure_longer(

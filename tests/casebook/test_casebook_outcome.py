@@ -71,3 +71,12 @@ def test_a_machine_without_a_gpu_skips_what_needs_one(make_case, monkeypatch):
     monkeypatch.setattr(command, "machine_record", lambda: {"accelerators": []})
     found = command.examine(make_case(needs='"gpu"'), Namespace())
     assert found.skipped == "needs a GPU"
+
+
+def test_what_a_case_needs(make_case):
+    import casebook.__main__ as command
+
+    assert command.missing_here(make_case(), {}) == ""
+    assert command.missing_here(make_case(needs='"cores"'), {"affinity": 2}) == "needs 4 cores"
+    assert command.missing_here(make_case(needs='"cores"'), {"affinity": 8}) == ""
+    assert command.missing_here(make_case(needs='"gpu"'), {"accelerators": [{}]}) == ""
