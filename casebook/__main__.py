@@ -28,7 +28,6 @@ from fitdoctor.recorder.sampler import machine_record
 
 ROOT = Path(__file__).parent
 CACHE_FILE = ROOT / ".gains.json"
-CORES = 4  # emulated devices wait for each other for ever on fewer
 ALL_RIGHT, SOME_WRONG, BAD_USE = 0, 1, 2
 
 # Two cases that end together must not overwrite each other's gain.
@@ -92,8 +91,6 @@ def missing_here(case: Case, machine: dict[str, Any]) -> str:
     """What the case needs and this machine does not have; empty where it can run."""
     if case.needs == "gpu" and not machine.get("accelerators"):
         return "needs a GPU"
-    if case.needs == "cores" and int(machine.get("affinity") or 1) < CORES:
-        return f"needs {CORES} cores"
     return ""
 
 

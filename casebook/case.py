@@ -11,7 +11,7 @@ from typing import Any
 
 BACKENDS = ("tensorflow", "jax", "torch")
 EXACTNESS = ("=", "~", "!=")
-NEEDS = ("", "gpu", "cores")
+NEEDS = ("", "gpu")
 DEVICES = ("", "cpu", "gpu")
 RULE_CODE = re.compile(r"[A-Z]{2}\d{3}")
 REQUIRED = ("id", "title", "backend", "expect", "exactness", "where")
@@ -64,7 +64,7 @@ class Case:
     note: str = ""
     script: str = ""
     joint: bool = False
-    needs: str = ""  # "gpu", or "cores" for four of them: skipped where there are none
+    needs: str = ""  # "gpu": skipped where there is none
     devices: str = ""  # what `fitdoctor devices` is to advise for the same script
 
     @property

@@ -3,8 +3,6 @@ import os
 os.environ["KERAS_BACKEND"] = "jax"
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 os.environ["JAX_PLATFORMS"] = "cpu"
-# Emulated devices that run ahead of each other wait for each other for ever now and then.
-os.environ["JAX_CPU_ENABLE_ASYNC_DISPATCH"] = "false"
 
 import keras
 import numpy as np

@@ -68,8 +68,6 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
 STEP_SHARE = 0.8
 # A step this much longer than on a frozen batch, where input is slow, is held up by loading.
 CONTENTION_SHARE = 0.3
-# A device that works less of a step than this waits for the host, whatever the step is made of.
-IDLE_DEVICE = 0.5
 # Host steps this much shorter than a frozen one: the host enqueues, the device still works.
 RUNS_AHEAD = 1.5
 
@@ -326,7 +324,7 @@ def _verdict(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
             f"{duration(training)}: a longer run would not be slower."
         )
     device = device_time(view.recorded, view.costs.total.value)
-    if device is not None and device.busy_share < IDLE_DEVICE:
+    if device is not None and device.is_idle:
         return "host-bound", (
             f"One step takes {step}, and the GPU works {percent(device.busy_share)} of it: it "
             "waits for the host, which starts its operations one by one. Nothing tried helps."

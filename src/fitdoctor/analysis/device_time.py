@@ -7,6 +7,9 @@ from typing import Any
 
 from fitdoctor.recording.schema import RecordedWorkload
 
+# A device that works less of a step than this waits for the host, whatever the step is made of.
+IDLE_SHARE = 0.5
+
 
 @dataclass(frozen=True)
 class DeviceTime:
@@ -22,6 +25,11 @@ class DeviceTime:
         """Of a training step, with everything around it."""
         whole = self.compute_ns + self.copy_ns + self.idle_ns
         return (self.compute_ns + self.copy_ns) / whole if whole else 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it mostly waits."""
+        return self.busy_share < IDLE_SHARE
 
     def to_json(self) -> dict[str, Any]:
         """The form in the JSON report."""

@@ -86,7 +86,8 @@ def _of_first_batch(view: View, saved: float) -> float:
     """What is saved of one batch in every epoch, spread over the epoch.
 
     The queue of a PyDataset is emptied and filled again at each epoch: several batches, one after
-    the other, as many as the gap between epochs holds.
+    the other, as many as the gap between epochs holds (on JAX, five of 20 ms; vectorised, a gap of
+    103 ms became 3 ms).
     """
     steps = view.steps_per_epoch
     several = view.passes is None or view.passes > 1

@@ -109,6 +109,9 @@ class FitExamination:
         self._probe("threads", lambda: thread_facts(self._backend.name))
         if self._is_one_shot():
             self._probe("source", self._source)
+        if device_facts(self._backend.name)["replicas"] > 1:
+            self._probe_spread()
+            return
         frozen_data = self._probe("frozen_batch", self._frozen)
         step_ns = _median(frozen_data)
         device = self._probe("device", self._device) or {}
@@ -126,9 +129,6 @@ class FitExamination:
         self._probe_calls()
         if step_ns is None:
             return
-        if int(device.get("replicas") or 1) > 1:
-            self._probe("layers", _spread_model)
-            return
         if self._call.model.run_eagerly and self._backend.name != "torch":
             self._probe("graph_trial", self._graph_trial)
         elif self._start_may_matter(step_ns, device.get("kind") == "gpu"):
@@ -136,6 +136,15 @@ class FitExamination:
             self._probe_short_step(executions=is_short and loader_ns < LOADER_LIMITED * step_ns)
         if not self._call.model.run_eagerly:
             self._probe_model(step_ns)
+
+    def _probe_spread(self) -> None:
+        """A model on several devices: what is known of them, and no step beside the fit's own.
+
+        Steps of two programs that have to meet on every device wait for each other for ever now
+        and then (XLA on two CPU devices ended the script twice in four examinations).
+        """
+        self._probe("frozen_batch", _spread_model)
+        self._probe("device", self._device)
 
     def _start_may_matter(self, step_ns: float, on_gpu: bool) -> bool:
         """Whether starting a step may take long beside computing it.

@@ -55,9 +55,6 @@ PAGE = __doc__ or ""
 
 # An alternative must beat the call itself by this much in the same interleaved trial.
 CLEARLY_FASTER = 1.1
-# A call this much shorter leaves the caches to the code around it, which gains this much at most.
-SHORT_CALL = 0.2
-COLD_NS = 150_000.0
 # Arrays of one batch, which the other calls take as they are.
 ARRAYS = ("ndarray", "Tensor", "ArrayImpl")
 
@@ -86,11 +83,10 @@ class CallPerSample:
         parts = view.costs.parts
         in_call = view.costs.total.value - parts.get("between_calls", 0.0)
         ratio = alternative.divided_by(same)
-        warmer = _warmer(view, ratio.value)
         saved = Interval(
-            in_call * (1 - ratio.value) + warmer.value,
-            max(0.0, in_call * (1 - min(1.0, ratio.high)) + warmer.low),
-            in_call * (1 - ratio.low) + warmer.high,
+            in_call * (1 - ratio.value),
+            max(0.0, in_call * (1 - min(1.0, ratio.high))),
+            in_call * (1 - ratio.low),
         )
         return Finding(
             rule=self.code,
@@ -117,19 +113,6 @@ class CallPerSample:
             },
             saves={"start_up": saved},
         )
-
-
-def _warmer(view: View, ratio: float) -> Interval:
-    """What the user's code between the calls saves when they are short.
-
-    After a long call it runs on cold caches, and frees what the call made: 135 us between two
-    predict(), 32 us between two predict_on_batch() of one script. Long code is not changed by it.
-    """
-    between = view.costs.parts.get("between_calls", 0.0)
-    if ratio > SHORT_CALL:
-        return Interval.exact(0.0)
-    most = min(between, COLD_NS)
-    return Interval(0.5 * most, 0.0, 0.8 * most)
 
 
 def _best(alternatives: dict[str, Any]) -> tuple[str, Interval] | None:

@@ -64,15 +64,11 @@ MOSTLY_START = 0.8
 EXECUTIONS = (10, 50)
 # Times the batch; the larger change of the training must be worth it.
 LARGER_BATCHES = (4, 16)
-# A GPU that works less of a step than this could do more at a time.
-IDLE_DEVICE = 0.5
 # Another training for less than this is not worth a word beside a cure that keeps it.
 FAR_BETTER = 2.0
 WORTH_LARGER = 1.5
-# The larger number must be worth it: progress and callbacks become coarser. On TensorFlow the loop
-# over an execution's steps runs in the graph, and ten of them already leave little to save.
-WORTH_MORE = {"tensorflow": 1.5}
-WORTH_MORE_ELSEWHERE = 1.15
+# The larger number must be worth it: progress and callbacks become coarser.
+WORTH_MORE = 1.25
 BUILT_IN_CALLBACKS = frozenset({"History", "ProgbarLogger"})
 # Per-step costs outside the trial are divided by the number of executions only in part
 # (the iterator is still advanced step by step): this much either way.
@@ -178,7 +174,7 @@ class TinySteps:
 def _device_waits(view: View) -> bool:
     """Whether a GPU does nothing most of the time."""
     device = device_time(view.recorded, view.core.value)
-    return device is not None and device.busy_share < IDLE_DEVICE
+    return device is not None and device.is_idle
 
 
 def _waits_for_input(view: View) -> bool:
@@ -214,7 +210,7 @@ def _best_batch(view: View) -> tuple[int, Interval] | None:
 def _wait_per_sample(view: View) -> float:
     """What a step waits for its samples; starting a copy to a GPU takes as long for any batch.
 
-    On torch, Keras's loader takes the samples of a batch one by one.
+    On torch, the sampler draws the rows of a batch one by one: that grows with the batch.
     """
     wait = view.costs.parts.get("input_wait", 0.0)
     device = (view.result("device") or {}) if view.backend == "jax" else {}
@@ -270,13 +266,12 @@ def _best_executions(view: View) -> tuple[int, Interval] | None:
     if base is None:
         return None
     best: tuple[int, Interval] | None = None
-    worth = WORTH_MORE.get(view.backend, WORTH_MORE_ELSEWHERE)
     for executions in EXECUTIONS:
         trial = view.probe_ns(f"steps_per_execution_{executions}")
         if trial is None:
             continue
         after = _not_below_loader(view, trial + _loop_share(view, base, executions))
-        if best is None or best[1].value > worth * after.value:
+        if best is None or best[1].value > WORTH_MORE * after.value:
             best = (executions, after)
     return best
 

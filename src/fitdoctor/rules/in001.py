@@ -79,7 +79,7 @@ PYTHON_MADE = frozenset({"PyDataset", "DataLoader", "generator"})
 # How much faster array code runs than the same work in a Python loop (usual, least, most): six
 # bodies of loaders gave 20 to 1490, 65 in the middle; see benchmarks/vectorising.py.
 VECTORISED = Interval(80.0, 20.0, 1500.0)
-# The same for a generator, whose work can be done once for all epochs.
+# The same for a generator that draws no random numbers: its work can be done once for all epochs.
 ONCE = Interval(300.0, 20.0, 1000.0)
 # What TensorFlow needs for one element whose function is some small ops: 19 to 33 µs were measured
 # for 4 to 60 of them. What the ops compute comes on top and is not known (usual, least, most).
@@ -150,7 +150,7 @@ def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
     # Done once, before training, native work is gone as well.
     once = loader.in_place and loader.repeats and native < MOSTLY_NATIVE
     kept = 0.0 if once else native
-    times = ONCE if loader.in_place else VECTORISED
+    times = ONCE if once else VECTORISED
     likely, most = vectorised(loader.ns, kept, times), vectorised(loader.ns, 0.0, times)
     # Some native calls only turn Python's lists into arrays: those would go as well.
     likely = Interval(likely.value, min(likely.low, most.low), likely.high)

@@ -62,6 +62,9 @@ def _device_trials(
     recording: Recording, workload: RecordedWorkload, device: dict[str, Any], frozen: dict[str, Any]
 ) -> list[Trial]:
     """The other device, or one device instead of several, where that may be faster."""
+    if int(device.get("replicas") or 1) > 1:
+        reason = f"a batch is split over {device['replicas']} devices"
+        return [Trial("fresh_one_device", workload.number, {"replicas": 1}, reason)]
     step_ns = min(frozen.get("ns") or [0.0])
     if not step_ns:
         return []
@@ -74,9 +77,6 @@ def _device_trials(
     if hidden and device.get("built_for_gpu") is not False and step_ns > GPU_STEP_NS:
         reason = "there is a GPU in this machine, and Keras computes on the CPU"
         found.append(Trial("fresh_gpu", workload.number, {"device": "gpu"}, reason))
-    if int(device.get("replicas") or 1) > 1:
-        reason = f"a batch is split over {device['replicas']} devices"
-        found.append(Trial("fresh_one_device", workload.number, {"replicas": 1}, reason))
     return found
 
 

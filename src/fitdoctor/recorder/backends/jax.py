@@ -175,21 +175,12 @@ class _StateStepper:
         self._state = state
         self.logs: Any = None
         self._source = source  # endless, since one execution may take several batches
-        # Steps over several devices that are enqueued together may wait for each other for ever.
-        self._one_by_one = any(_is_spread(leaf) for leaf in jax.tree.leaves(state))
 
     def step(self) -> None:
         self.logs, self._state = self._function(self._state, self._source)
-        if self._one_by_one:
-            self.synchronize()
 
     def synchronize(self) -> None:
         self._jax.block_until_ready(self._state)
-
-
-def _is_spread(array: Any) -> bool:
-    sharding = getattr(array, "sharding", None)
-    return sharding is not None and len(sharding.device_set) > 1
 
 
 class _Endless:
