@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fitdoctor.rules.in001 import RULE
-from synthetic import MS, fit_workload, loader, view, windows
+from synthetic import MS, fit_workload, loader, slow_pipeline, stage, view, windows
 
 PYDATASET = {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9, "name": "Rows"}
 
@@ -203,3 +203,34 @@ def test_an_older_recording_does_not_know() -> None:
     assert kept is not None
     assert unknown is not None
     assert unknown.gain.value == pytest.approx(kept.gain.value)
+
+
+def short_function(*, lock: float, own: float):
+    """A pipeline whose map calls a Python function that is over before it is seen running."""
+    data = loader(30 * MS, cores=1.2, user_share=0.0)
+    data["stacks"]["lock_share"] = lock
+    row = {"n": 1, "per_batch": 32.0, "ns": 30 * MS, "cpu_ns": 30 * MS, "own_ns": own}
+    return view(
+        slow_pipeline(
+            stage("batch", 0),
+            stage("map", 1, python=True),
+            stage("range", 2, inputs=[]),
+            rows=[row],
+            probes={"loader_alone": data},
+        )
+    )
+
+
+def test_silent_where_the_lock_is_free() -> None:
+    assert RULE.detect(short_function(lock=0.1, own=29 * MS)) is None
+
+
+def test_silent_where_the_python_stage_is_cheap() -> None:
+    assert RULE.detect(short_function(lock=0.9, own=5 * MS)) is None
+
+
+def test_calling_a_short_function_from_the_graph_is_python_too() -> None:
+    finding = RULE.detect(short_function(lock=0.7, own=29 * MS))
+    assert finding is not None
+    assert finding.where.line == 101
+    assert "the function of map" in finding.message

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fitdoctor.trials.suspicion import suspected
 from synthetic import fit_workload, recording
 
@@ -27,3 +29,13 @@ def test_more_threads_than_cores_are_tried() -> None:
 def test_other_backends_when_asked_for() -> None:
     (trial,) = suspected(with_threads(2, 2), ("jax",))
     assert trial.forced == {"backend": "jax"}
+
+
+def test_a_script_that_ended_by_itself_is_tried_too() -> None:
+    ended = replace(with_threads(32, 1), examined=False, exit_code=0)
+    assert len(suspected(ended)) == 1
+
+
+def test_a_script_that_failed_is_not_run_again() -> None:
+    assert suspected(replace(with_threads(32, 1), examined=False, exit_code=1)) == []
+    assert suspected(replace(with_threads(32, 1), examined=False, exit_code=None)) == []

@@ -53,6 +53,7 @@ numbers in another order afterwards.
 from __future__ import annotations
 
 from fitdoctor.analysis.loader import Loader
+from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
@@ -110,13 +111,13 @@ class PythonBoundLoader:
             return None
         saved, in_parallel = _cured(view, loader)
         place = python_place(view)
-        what = loader.hot_function[2] if loader.hot_function else view.input.get("name", "it")
         return Finding(
             rule=self.code,
             name=self.name,
             where=place,
             message=(
-                f"making one batch takes {duration(loader.ns.value)} of Python in {what}, "
+                f"making one batch takes {duration(loader.ns.value)} of Python "
+                f"in {_in_what(view)}, "
                 f"the step itself {duration(view.ceiling_step.value)}; "
                 f"{loader.cores + loader.children_cores:.1f} of {view.cpus} cores are busy, "
                 f"{_what_holds(loader)}"
@@ -206,7 +207,29 @@ def _is_python(view: View) -> bool:
     if loader.user_share is not None and loader.user_share >= PYTHON_SHARE:
         return True
     held = loader.lock_share is not None and loader.lock_share >= PYTHON_SHARE
-    return held and view.input.get("kind") in PYTHON_MADE
+    return held and (view.input.get("kind") in PYTHON_MADE or _python_stage(view) is not None)
+
+
+def _python_stage(view: View) -> StageCost | None:
+    """The stage of a pipeline whose Python function takes most of the loading.
+
+    Where the function is short, calling it from the graph is the cost: no line of the user's is
+    ever seen running, but the lock is held.
+    """
+    loader = view.loader
+    for stage in view.stages:
+        own = stage.own_ns or 0.0
+        if stage.python and loader is not None and own >= PYTHON_SHARE * loader.ns.value:
+            return stage
+    return None
+
+
+def _in_what(view: View) -> str:
+    """What to call the Python code."""
+    if view.loader is not None and view.loader.hot_function is not None:
+        return view.loader.hot_function[2]
+    stage = _python_stage(view)
+    return f"the function of {stage.op}" if stage else str(view.input.get("name", "it"))
 
 
 def is_crossing(view: View) -> bool:
