@@ -66,11 +66,31 @@ def test_two_cures_of_one_part_count_once() -> None:
 
 
 def test_a_part_gives_no_more_than_it_has() -> None:
-    joint = joint_gain(
-        Interval.exact(100.0), [{"callbacks": Interval.exact(90.0)}], {"callbacks": 50.0}
-    )
+    savings = [{"callbacks": Interval.exact(60.0)}, {"step": Interval.exact(30.0)}]
+    joint = joint_gain(Interval.exact(100.0), savings, {"callbacks": 50.0, "step": 40.0})
     assert joint is not None
-    assert joint.value == pytest.approx(2.0)
+    assert joint.value == pytest.approx(5.0)
+
+
+def test_a_cure_that_takes_from_other_parts_too_gives_what_it_gives_alone() -> None:
+    total, batch = Interval.exact(100.0), {"step": Interval.around(80.0, 0.1)}
+    joint = joint_gain(total, [batch, {"input_wait": Interval.exact(30.0)}], {"step": 30.0})
+    assert joint == gain(total, batch["step"])
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from(["step", "input_wait", "callbacks"]), st.floats(0, 100)),
+        min_size=1,
+    )
+)
+def test_together_cures_give_no_less_than_the_best_alone(saved: list[dict[str, float]]) -> None:
+    total = Interval.exact(100.0)
+    savings = [{part: Interval.exact(ns) for part, ns in one.items()} for one in saved]
+    joint = joint_gain(total, savings, {"step": 40.0, "input_wait": 40.0, "callbacks": 20.0})
+    assert joint is not None
+    for one in saved:
+        assert joint.value >= gain(total, Interval.exact(sum(one.values()))).value * (1 - 1e-9)
 
 
 @given(st.floats(10.0, 1e9), st.floats(0.01, 0.99), st.floats(0.0, 0.5))

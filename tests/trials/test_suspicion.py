@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fitdoctor.trials.suspicion import suspected
-from synthetic import fit_workload, recording
+from synthetic import MS, fit_workload, loader, recording, windows
 
 
 def with_threads(asked: int | None, allowed: int):
@@ -39,3 +39,26 @@ def test_a_script_that_ended_by_itself_is_tried_too() -> None:
 def test_a_script_that_failed_is_not_run_again() -> None:
     assert suspected(replace(with_threads(32, 1), examined=False, exit_code=1)) == []
     assert suspected(replace(with_threads(32, 1), examined=False, exit_code=None)) == []
+
+
+def on_the_gpu(kind: str, loading: float):
+    probes = {
+        "input": {"kind": kind},
+        "device": {"kind": "gpu", "replicas": 1},
+        "frozen_batch": windows(0.4 * MS),
+        "loader_alone": loader(loading),
+    }
+    return recording(fit_workload(period=20 * MS, step=1 * MS, wait=19 * MS, probes=probes))
+
+
+def test_no_other_device_where_the_loader_is_the_limit() -> None:
+    assert suspected(on_the_gpu("PyDataset", 18 * MS)) == []
+
+
+def test_the_cpu_is_tried_where_steps_are_short() -> None:
+    (trial,) = suspected(on_the_gpu("PyDataset", 2 * MS))
+    assert trial.forced == {"device": "cpu"}
+
+
+def test_arrays_are_picked_on_the_device() -> None:
+    assert len(suspected(on_the_gpu("arrays", 18 * MS))) == 1

@@ -107,7 +107,8 @@ def device_run(name: str, recording: Recording) -> DeviceRun | str:
             if probe.name == "device_sweep"
         ]
         return failed[0] if failed else "the script did not come to a fit that could be swept"
-    workload = swept[0]
+    # Of several fits, the one that training is about.
+    workload = max(swept, key=lambda w: sum(call.dur for call in w.calls))
     data = workload.result("device_sweep") or {}
     found = {int(size): from_windows(record["ns"]) for size, record in data["sizes"].items()}
     steps = {size: step for size, step in found.items() if step is not None}
@@ -126,11 +127,14 @@ def device_run(name: str, recording: Recording) -> DeviceRun | str:
     )
 
 
-def judge(runs: dict[str, DeviceRun], reasons: tuple[str, ...]) -> Judgement:
-    """Compare the CPU with the GPU where both ran."""
+def judge(
+    runs: dict[str, DeviceRun], reasons: tuple[str, ...], *, tried: int | None = None
+) -> Judgement:
+    """Compare the CPU with the GPU where both ran; `tried` is how many devices there were."""
     cpu, gpu = runs.get("cpu"), runs.get("gpu")
     if cpu is None or gpu is None:
-        only = next(iter(runs), None)
+        # One device of two that could be measured is not the better one.
+        only = next(iter(runs), None) if tried in (None, 1) else None
         return Judgement(runs, None, None, None, only, reasons)
     ratio = ratio_at(cpu.pace, gpu.pace, cpu.rows)
     paid = None

@@ -24,7 +24,8 @@ def compare_devices(
     machine = machine_record()
     found: dict[str, DeviceRun] = {}
     reasons: list[str] = []
-    for choice in choices(machine):
+    devices = choices(machine)
+    for choice in devices:
         say(f"running on the {choice.name.upper()}: training for a moment, then batch sizes")
         run = _run(command, script, choice, machine, budget_s)
         if isinstance(run, str):
@@ -39,7 +40,7 @@ def compare_devices(
     if not machine.get("accelerators"):
         note = machine.get("accelerators_note") or "none is in this machine"
         reasons.append(f"gpu: {note}")
-    return judge(found, tuple(reasons))
+    return judge(found, tuple(reasons), tried=len(devices))
 
 
 def _run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fitdoctor.intervals import Interval
 
@@ -40,7 +40,8 @@ def joint_gain(
     """The gain of all cures at once.
 
     Two cures of the same part do not add up: the better one counts. No part gives more
-    than it has.
+    than it has, but all cures together give no less than the best of them alone: a larger
+    batch is booked to the step, and takes from the waits between steps as well.
     """
     if not savings:
         return None
@@ -49,10 +50,13 @@ def joint_gain(
         for part, saved in saving.items():
             if part not in best or saved.value > best[part].value:
                 best[part] = saved
-    combined = Interval.exact(0.0)
-    for part, saved in best.items():
-        combined = combined + _capped(saved, parts.get(part))
-    return gain(total, combined)
+    combined = _sum(_capped(saved, parts.get(part)) for part, saved in best.items())
+    alone = max((_sum(saving.values()) for saving in savings), key=lambda saved: saved.value)
+    return gain(total, alone if alone.value > combined.value else combined)
+
+
+def _sum(saved: Iterable[Interval]) -> Interval:
+    return sum(saved, start=Interval.exact(0.0))
 
 
 def _capped(saved: Interval, available: float | None) -> Interval:

@@ -36,6 +36,7 @@ FULL_WITH_FEW_STEPS = 0.8
 # A call is worth examining at its end when it, or its line so far, took this long.
 WORTH_CALL_NS = 1 * S
 WORTH_LINE_NS = 2 * S
+WORTH_SWEEP_NS = S // 10
 # Repeated short calls are judged after this much time in them.
 GROUP_NS = 2 * S
 GROUP_CALLS = 8
@@ -196,9 +197,13 @@ class Examiner:
 
     def _is_worth(self, call: Call) -> bool:
         workload = call.workload
+        took = self._recorder.clock() - call.begin
+        if self._sweep:
+            # The sweep brings steps of its own: a fit that is over in a moment will do.
+            return call.kind == "fit" and took >= WORTH_SWEEP_NS
         if workload.total_ns >= WORTH_LINE_NS:
             return workload.calls >= GROUP_CALLS or call.kind == "fit"
-        return call.kind == "fit" and self._recorder.clock() - call.begin >= WORTH_CALL_NS
+        return call.kind == "fit" and took >= WORTH_CALL_NS
 
     def _is_group(self, workload: Workload) -> bool:
         """Many calls of a few steps each from one line."""

@@ -134,7 +134,8 @@ class Call:
         if self.first_step is None:
             self.first_step = begin
             if self.kind == "fit" and self.recorder.first_step_ns is None:
-                self.recorder.first_step_ns = begin
+                # Tracing and compiling may take half a minute: the budget is for what comes after.
+                self.recorder.first_step_ns = end
         wait, self.wait = self.wait, 0
         callbacks, self.callbacks = self.callbacks, 0
         duration = end - begin - (wait if self.wait_is_inside_step else 0)

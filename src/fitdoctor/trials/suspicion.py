@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
+from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.recording.schema import RecordedWorkload, Recording
 
 # On a GPU, steps shorter than this may well be start-up only.
 SHORT_STEP_NS = 5_000_000
 # On a CPU, shorter ones leave a GPU nothing to gain.
 GPU_STEP_NS = 1_000_000
+# A loader on the host that takes this share of a step is the limit on any device.
+LOADER_SHARE = 0.8
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def _device_trials(
         reason = f"a batch is split over {device['replicas']} devices"
         return [Trial("fresh_one_device", workload.number, {"replicas": 1}, reason)]
     step_ns = min(frozen.get("ns") or [0.0])
-    if not step_ns:
+    if not step_ns or _waits_for_its_loader(workload):
         return []
     found = []
     if device.get("kind") == "gpu" and step_ns < SHORT_STEP_NS:
@@ -80,6 +84,19 @@ def _device_trials(
         reason = "there is a GPU in this machine, and Keras computes on the CPU"
         found.append(Trial("fresh_gpu", workload.number, {"device": "gpu"}, reason))
     return found
+
+
+def _waits_for_its_loader(workload: RecordedWorkload) -> bool:
+    """Batches made on the host take as long as a step: another device would wait just as long.
+
+    Arrays are no such loader: their rows are picked on the device.
+    """
+    costs = fit_costs(workload)
+    kind = (workload.result("input") or {}).get("kind")
+    loading = (workload.result("loader_alone") or {}).get("ns")
+    if costs is None or kind in (None, "arrays") or not loading:
+        return False
+    return float(median(loading)) >= LOADER_SHARE * costs.total.value
 
 
 def _main_workload(recording: Recording) -> RecordedWorkload | None:
