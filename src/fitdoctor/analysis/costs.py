@@ -28,6 +28,13 @@ class Costs:
     unit: str = "step"  # or "call"
     # Parts of the core that are not the step: batch callbacks, saves, compiles in every step.
     beside: dict[str, float] = field(default_factory=dict)
+    # Waiting for the first batch of later epochs, where that is outside the core.
+    first_waits: float = 0.0
+
+    @property
+    def between_epochs(self) -> float:
+        """From the last step of an epoch to the first of the next, without what has a name."""
+        return self.parts.get("epoch_gap", 0.0) + self.first_waits
 
 
 def parts_that_sum(total: float, parts: dict[str, float]) -> dict[str, float]:

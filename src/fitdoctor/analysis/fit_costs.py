@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +10,7 @@ from dataclasses import replace
 from fitdoctor.analysis.anomalies import iterator_waits
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS, Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
-from fitdoctor.analysis.rows import Row, rows_of
+from fitdoctor.analysis.rows import Row, compile_events, rows_of
 from fitdoctor.analysis.steady import warm_up_length
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import RecordedWorkload
@@ -64,6 +65,7 @@ def fit_costs(workload: RecordedWorkload) -> Costs | None:
         recurring_compiles=len(recurring),
         disturbed_share=disturbed,
         beside={name: inside[name] for name in BESIDE if inside.get(name)},
+        first_waits=extras.get("input_wait_epoch", 0.0),
     )
 
 
@@ -150,7 +152,9 @@ def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]
     steps = sum(row.executions for row in rows)
     parts = {"step": sum(row.step for row in rows) / steps}
     if any(row.wait is not None for row in rows):
-        parts["input_wait"] = sum(row.wait or 0.0 for row in rows) / steps
+        waited = _not_first(rows) if _waits_before_steps(workload) else rows
+        count = sum(row.executions for row in waited)
+        parts["input_wait"] = sum(row.wait or 0.0 for row in waited) / count if count else 0.0
     in_hooks = sum(row.callbacks for row in rows) / steps
     callbacks = min(in_hooks, _named_callbacks(workload))
     # Before the callbacks Keras reads the logs, which is where it waits for the device.
@@ -208,10 +212,13 @@ def _extras(
     if not workload.calls:
         return extras
     call_steps = sum(call.steps for call in workload.calls) or 1
-    validations = sorted(e.dur for e in workload.events if e.name == "validation")
+    validations = _validations(workload)
     # The first pass is traced; the median of all passes is what each later one costs.
-    typical = statistics.median(validations) if validations else 0.0
+    typical = statistics.median(plain for plain, _ in validations) if validations else 0.0
     extras["validation"] = typical * len(validations) / call_steps
+    again = [compiled for _, compiled in validations[1:] if compiled]
+    if len(again) >= MIN_RECURRING:
+        extras["compile"] += sum(again) / call_steps
     epoch_callbacks = sum(call.epoch_callbacks for call in workload.calls) / call_steps
     checkpoint = min(epoch_callbacks, _checkpoint(workload, "epoch"))
     extras["callbacks_epoch"] = epoch_callbacks - checkpoint
@@ -220,9 +227,23 @@ def _extras(
     if later:
         starts = [call.start_up for call in later if call.start_up is not None]
         extras["start_up"] = sum(starts) / call_steps
-    gap = _epoch_gap(workload, rows, core) - iterator_waits(workload).ns
-    extras["epoch_gap"] = max(0.0, gap) / call_steps
+    gap = max(0.0, _epoch_gap(workload, rows, core) - iterator_waits(workload).ns)
+    waits = min(gap, _first_waits(rows)) if _waits_before_steps(workload) else 0.0
+    extras["input_wait_epoch"] = waits / call_steps
+    extras["epoch_gap"] = (gap - waits) / call_steps
     return {name: value for name, value in extras.items() if value > 0}
+
+
+def _validations(workload: RecordedWorkload) -> list[tuple[float, float]]:
+    """Each pass in nanoseconds: without the tracing and compiling inside it, and that."""
+    compiles = compile_events(workload)
+    found = []
+    for event in workload.events:
+        if event.name == "validation":
+            inside = (c.dur for c in compiles if event.t <= c.t < event.t + event.dur)
+            compiled = min(float(event.dur), float(sum(inside)))
+            found.append((event.dur - compiled, compiled))
+    return found
 
 
 def _compile_excess(rows: Sequence[Row], recurring: Sequence[Row]) -> float:
@@ -248,6 +269,27 @@ def _epoch_gap(workload: RecordedWorkload, rows: Sequence[Row], core: float) -> 
         )
         gap += max(0.0, call.dur - explained - in_rows)
     return gap
+
+
+def _waits_before_steps(workload: RecordedWorkload) -> bool:
+    """On torch, a batch is waited for before its step begins: an epoch's first, between epochs."""
+    return workload.kind == "fit" and workload.detail.get("backend") == "torch"
+
+
+def _not_first(rows: Sequence[Row]) -> list[Row]:
+    """All but the first row of each epoch."""
+    pairs = itertools.pairwise(rows)
+    return [row for before, row in pairs if (before.call, before.epoch) == (row.call, row.epoch)]
+
+
+def _first_waits(rows: Sequence[Row]) -> float:
+    """The waits before the first steps of a call's later epochs; its first is its start-up."""
+    pairs = itertools.pairwise(rows)
+    return sum(
+        row.wait or 0.0
+        for before, row in pairs
+        if before.call == row.call and before.epoch != row.epoch
+    )
 
 
 def _one_off(workload: RecordedWorkload, rows: Sequence[Row]) -> float:

@@ -78,7 +78,7 @@ def saved_by(
     if not first_batches:
         return now.minus(then)
     later = max(first_saved_ns, _of_first_batch(view, loader.value - loader_after.value))
-    between = min(later, view.costs.parts.get("epoch_gap", 0.0))
+    between = min(later, view.costs.between_epochs)
     return now.minus(then) + Interval(between, 0.5 * between, between)
 
 
@@ -95,7 +95,7 @@ def _of_first_batch(view: View, saved: float) -> float:
         return 0.0
     batches = 1.0
     if view.input.get("kind") == "PyDataset" and view.loader is not None:
-        gap = view.costs.parts.get("epoch_gap", 0.0) * steps
+        gap = view.costs.between_epochs * steps
         batches = min(MOST_QUEUED, max(1.0, gap / max(1.0, view.loader.ns.value)))
     return batches * max(0.0, saved) / steps
 

@@ -18,6 +18,7 @@ from fitdoctor.probes.threads import thread_facts
 from fitdoctor.probes.validation_batches import validation_batches
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
 from fitdoctor.recorder.backends.device import device_facts
+from fitdoctor.recorder.backends.eager_switch import eager_switch, place_of_switch
 from fitdoctor.recorder.backends.model_state import all_layers
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.calls import Call
@@ -129,12 +130,14 @@ class FitExamination:
         self._probe_calls()
         if step_ns is None:
             return
-        if self._call.model.run_eagerly and self._backend.name != "torch":
+        if self._is_eager():
             self._probe("graph_trial", self._graph_trial)
         elif self._start_may_matter(step_ns, device.get("kind") == "gpu"):
             is_short = step_ns < SHORT_STEP_NS
             self._probe_short_step(executions=is_short and loader_ns < LOADER_LIMITED * step_ns)
-        if not self._call.model.run_eagerly:
+        if not self._is_eager():
+            if self._backend.name != "torch":
+                self._probe("step_python", self._step_python)
             self._probe_model(step_ns)
 
     def _probe_spread(self) -> None:
@@ -145,6 +148,12 @@ class FitExamination:
         """
         self._probe("frozen_batch", _spread_model)
         self._probe("device", self._device)
+
+    def _is_eager(self) -> bool:
+        """Op by op where the backend would compile; torch never does by itself."""
+        if self._backend.name == "torch":
+            return False
+        return bool(self._call.model.run_eagerly) or eager_switch(self._backend.name) is not None
 
     def _start_may_matter(self, step_ns: float, on_gpu: bool) -> bool:
         """Whether starting a step may take long beside computing it.
@@ -278,6 +287,13 @@ class FitExamination:
             self._backend, self._call, self._call.step_function, self._batch, self._result
         )
 
+    def _step_python(self) -> Data:
+        if self._call.step_function is None or self._batch is None:
+            raise NotAvailable("there is no frozen batch")
+        return frozen.python_in_steps(
+            self._backend, self._call, self._call.step_function, self._batch, self._result
+        )
+
     def _frozen_again(self) -> Data:
         if self._call.step_function is None:
             raise NotAvailable("the training step was not seen")
@@ -301,6 +317,19 @@ class FitExamination:
         changed: Data = {"run_eagerly": False}
         if self._backend.name == "jax":
             changed["jit_compile"] = True
+        switch = eager_switch(self._backend.name)
+        if switch is None:
+            return self._compiled(changed)
+        switch.turn(True)
+        try:
+            data = self._compiled(changed)
+        finally:
+            switch.turn(False)
+        place = place_of_switch(switch)
+        where = {"file": place.file, "line": place.line} if place else {}
+        return {**data, "switch": switch.name, **where}
+
+    def _compiled(self, changed: Data) -> Data:
         return settings.graph_trial(self._backend, self._call, self._batch, self._result, **changed)
 
     def _source(self) -> Data:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.stacks import StackSampler
 from fitdoctor.probes.windows import Windows, measure
 from fitdoctor.recorder.backends.base import Backend, Stepper
 from fitdoctor.recorder.calls import Call
 
 SECONDS = 1.5
+SAMPLED_SECONDS = 0.6
 WARM_UP_STEPS = 3
 
 
@@ -25,6 +27,16 @@ def time_steps(stepper: Stepper, executions: int, seconds: float) -> Windows:
         return executions
 
     return measure(work, stepper.synchronize, seconds=seconds)
+
+
+def python_in_steps(
+    backend: Backend, call: Call, function: Callable[..., Any], batch: Any, result: Any
+) -> Data:
+    """Which of the user's lines run during steps that are compiled: only host ops call any."""
+    stepper = backend.stepper(call, function, batch, result)
+    with StackSampler() as sampler:
+        time_steps(stepper, call.executions, SAMPLED_SECONDS)
+    return sampler.result()
 
 
 def frozen_steps(

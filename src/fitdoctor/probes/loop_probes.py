@@ -13,6 +13,7 @@ from fitdoctor.probes.step_function import StepFinder
 from fitdoctor.probes.windows import measure
 from fitdoctor.recorder.backends import jax_calls
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
+from fitdoctor.recorder.backends.eager_switch import Switch, eager_switch, place_of_switch
 from fitdoctor.recorder.inputs.loop_source import (
     describe_loop_source,
     fresh_loop_source,
@@ -23,6 +24,8 @@ from fitdoctor.recorder.session import Recorder
 
 FROZEN_NS = 2_000_000_000
 FROZEN_ITERATIONS = 8
+# Functions that are called in some iterations only are traced later.
+TRACED_ITERATIONS = 8
 SECONDS = 0.8
 
 
@@ -30,7 +33,8 @@ class LoopExamination:
     """Runs over several iterations: the loop itself is what is measured.
 
     First the loader alone; then the loop is given one batch again and again, which is
-    its ceiling; then its step function is found and tried compiled.
+    its ceiling; then, where a switch makes all functions run eagerly, with the switch off;
+    then its step function is found and tried compiled.
     """
 
     def __init__(self, recorder: Recorder, backend: Backend, loop: Loop, *, go_on: bool) -> None:
@@ -41,6 +45,8 @@ class LoopExamination:
         self._go_on = go_on
         self._begin = 0
         self._finder: StepFinder | None = None
+        self._switch: Switch | None = None
+        self._seen_compiled = False
 
     def examine_ended(self) -> None:
         """The loop is over: only its loader can still be probed, and a step without state."""
@@ -85,10 +91,15 @@ class LoopExamination:
     def _advance_frozen(self) -> bool:
         elapsed = self._recorder.clock() - self._begin
         bodies = self._loop.bodies or []
-        if elapsed < FROZEN_NS or len(bodies) < FROZEN_ITERATIONS:
+        wanted = FROZEN_ITERATIONS + (TRACED_ITERATIONS if self._switch else 0)
+        if elapsed < FROZEN_NS or len(bodies) < wanted:
             return False
-        if self._loop.frozen is not None:
-            self._record_frozen(bodies)
+        if self._switch is not None:
+            self._record_compiled(self._switch, bodies)
+        elif self._loop.frozen is not None:
+            self._record_bodies("frozen_batch", bodies[2:])
+        if self._may_compile():
+            return False
         if self._loop.frame_code is None:
             self._finish()
             return True
@@ -96,13 +107,35 @@ class LoopExamination:
         self._finder.begin()
         return False
 
-    def _record_frozen(self, bodies: list[int]) -> None:
-        # The first bodies still wait for what the loader's threads had under way.
-        kept = bodies[2:]
+    def _may_compile(self) -> bool:
+        """Let the loop go on with its functions compiled, where a switch kept them from it."""
+        if self._seen_compiled:
+            return False
+        self._seen_compiled = True
+        self._switch = eager_switch(self._backend.name)
+        if self._switch is None:
+            return False
+        self._switch.turn(True)
+        self._loop.bodies = []
+        self._begin = self._recorder.clock()
+        return True
+
+    def _record_compiled(self, switch: Switch, bodies: list[int]) -> None:
+        """Put the switch back; the first bodies were traced."""
+        switch.turn(False)
+        self._switch = None
+        place = place_of_switch(switch)
+        facts = {"switch": switch.name}
+        if place is not None:
+            facts.update(file=place.file, line=str(place.line))
+        self._record_bodies("compiled_loop", bodies[TRACED_ITERATIONS:], **facts)
+
+    def _record_bodies(self, name: str, kept: list[int], **facts: str) -> None:
+        # The first bodies are left out: they wait for what the loader's threads had under way.
         size = max(1, len(kept) // 8)
         means = [sum(kept[i : i + size]) / size for i in range(0, len(kept) - size + 1, size)]
-        data = {"ns": [round(m) for m in means], "units": len(kept), "clean": True}
-        run_probe(self._recorder, self._loop.workload.number, "frozen_batch", lambda: data)
+        data = {"ns": [round(m) for m in means], "units": len(kept), "clean": True, **facts}
+        run_probe(self._recorder, self._loop.workload.number, name, lambda: data)
 
     def _finish(self) -> None:
         number = self._loop.workload.number

@@ -9,6 +9,7 @@ from typing import Any
 from fitdoctor.probes import layers, machine_ceiling, settings
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.what_if import step_of_copy, step_under
+from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.backends.clones import Change, output_layers
 from fitdoctor.recorder.backends.contexts import (
@@ -79,7 +80,9 @@ class ModelExamination:
         elif step_ns >= PRECISION_STEP_NS and device_facts(self._backend.name)["kind"] == "gpu":
             self._try_under("bfloat16", lambda model: in_policy(model, "mixed_bfloat16"))
         self._try_optimizer()
-        if step_ns < METRICS_STEP_NS and (self._compiled_with or {}).get("metrics"):
+        metrics = (self._compiled_with or {}).get("metrics")
+        # Keras's own metrics cost little beside a long step; the user's may cost anything.
+        if metrics and (step_ns < METRICS_STEP_NS or _any_users_metric(metrics)):
             self._try_under("without_metrics", without_metrics)
         if any(getattr(layer, "unroll", False) for layer in all_layers(model)):
             self._try("rolled", Change(layer=_rolled))
@@ -201,6 +204,15 @@ def _cost(row: Data) -> float:
     """A layer's forward and backward time alone where it was timed, else nothing to go by."""
     times = sorted(row["alone"]["ns"]) if row.get("alone") else []
     return float(times[len(times) // 2]) if times else 0.0
+
+
+def _any_users_metric(metrics: Any) -> bool:
+    """Whether one of them is a class or a function of the user's own."""
+    for metric in batches.leaves(metrics):
+        code = getattr(getattr(type(metric), "update_state", metric), "__code__", None)
+        if code is not None and is_user_file(code.co_filename):
+            return True
+    return False
 
 
 def _is_users(layer: Any) -> bool:

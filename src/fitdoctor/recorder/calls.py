@@ -124,8 +124,12 @@ class Call:
         self.iterator_asked = None
 
     def waited_for_iterator(self, waited: int, until: int) -> None:
-        """An old iterator took this long to end; short times are nothing to tell."""
-        if self.kind == "fit" and waited >= ITERATOR_WAIT_NS:
+        """An old iterator took this long to end; short times are nothing to tell.
+
+        A torch DataLoader ends its worker processes there, which is no chance.
+        """
+        is_torch = type(self.arguments.get("x")).__module__.startswith("torch.")
+        if self.kind == "fit" and waited >= ITERATOR_WAIT_NS and not is_torch:
             self.recorder.event("iterator_wait", until - waited, waited)
 
     def _step_done(self, begin: int, end: int) -> None:
@@ -240,6 +244,14 @@ class Call:
             "wait": self.wait_total,
             "epochs": self.epochs,
         }
+
+    def forget(self) -> None:
+        """Let go of everything that is Keras's, when nobody will ask any more.
+
+        Calls and iterators refer to each other. Until Python collects such a circle, JAX would
+        find the old step's compiled code again where without us it compiles anew.
+        """
+        self.step_function = self.epoch_iterator = self.last_batch = self.source = None
 
     def release(self) -> None:
         """Let go of what the call made, so that its destruction is timed as part of it.

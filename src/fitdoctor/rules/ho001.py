@@ -54,6 +54,8 @@ from fitdoctor.units import duration, factor
 PAGE = __doc__ or ""
 
 # An alternative must beat the call itself by this much in the same interleaved trial.
+# Steps per call of a fit that train_on_batch can stand for.
+ONE_STEP = 1.2
 CLEARLY_FASTER = 1.1
 # Arrays of one batch, which the other calls take as they are.
 ARRAYS = ("ndarray", "Tensor", "ArrayImpl")
@@ -80,6 +82,8 @@ class CallPerSample:
         name, alternative = best
         if alternative.value * CLEARLY_FASTER > same.value:
             return None
+        if view.recorded.kind == "fit" and view.costs.steps > ONE_STEP * view.costs.calls:
+            return None  # train_on_batch is one step, and these calls take several
         parts = view.costs.parts
         in_call = view.costs.total.value - parts.get("between_calls", 0.0)
         ratio = alternative.divided_by(same)

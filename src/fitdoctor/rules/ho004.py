@@ -48,6 +48,8 @@ On torch Keras always runs eagerly; that is not a fault of the script.
 
 from __future__ import annotations
 
+from typing import Any
+
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword, Edit
@@ -77,7 +79,7 @@ class EagerExecution:
 
     def detect(self, view: View) -> Finding | None:
         """An eager step, and the same step compiled in a trial."""
-        return self._fit(view) or self._loop(view)
+        return self._fit(view) or self._switched_loop(view) or self._loop(view)
 
     def _fit(self, view: View) -> Finding | None:
         compiled = view.probe_ns("graph_trial")
@@ -86,16 +88,32 @@ class EagerExecution:
         if compiled.value * CLEARLY_FASTER > view.frozen.value:
             return None
         recorded = view.recorded
+        data = view.result("graph_trial") or {}
+        own = Where(recorded.file, recorded.line or 0) if recorded.file else None
+        switch = data.get("switch")
         return self._finding(
             view,
             view.frozen,
             compiled,
-            Where(recorded.file, recorded.line or 0) if recorded.file else None,
-            "run_eagerly is set",
-            "remove run_eagerly=True from compile()",
+            _switched_at(data) or own,
+            f"{switch} is set" if switch else "run_eagerly is set",
+            _off(switch) if switch else "remove run_eagerly=True from compile()",
             left=_in_keras_loop(view, compiled),
-            edits=_not_eager(view),
+            edits=() if switch else _not_eager(view),
         )
+
+    def _switched_loop(self, view: View) -> Finding | None:
+        """All functions of the process run eagerly; the loop itself was seen with them compiled."""
+        data = view.result("compiled_loop")
+        compiled = from_windows(data["ns"]) if data else None
+        if data is None or compiled is None:
+            return None
+        eager = self._eager_body(view, {})
+        if eager is None or compiled.value * CLEARLY_FASTER > eager.value:
+            return None
+        where = _switched_at(data) or place_of(view.recorded)
+        switch = str(data["switch"])
+        return self._finding(view, eager, compiled, where, f"{switch} is set", _off(switch))
 
     def _loop(self, view: View) -> Finding | None:
         data = view.result("compiled_step")
@@ -177,6 +195,14 @@ class EagerExecution:
             },
             saves={"step": saved},
         )
+
+
+def _switched_at(data: dict[str, Any]) -> Where | None:
+    return Where(str(data["file"]), int(data["line"])) if data.get("file") else None
+
+
+def _off(switch: str) -> str:
+    return f"remove {switch}: functions compile again"
 
 
 def _not_eager(view: View) -> tuple[Edit, ...]:

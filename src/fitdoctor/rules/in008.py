@@ -2,19 +2,24 @@
 
 ## What it finds
 Worker processes make the batches, and sending them to the training process takes longer than
-making them.
+making them; or they are started anew for every epoch, and training waits until they are up.
 
 ## Why it is slow
 A batch from another process is pickled, sent through a pipe and unpickled. For large batches that
-are quickly made, this costs more than making them in a thread of the training process.
+are quickly made, this costs more than making them in a thread of the training process. A torch
+`DataLoader` ends its workers with each epoch and starts new ones for the next; where they are
+spawned, each imports the script and its libraries again.
 
 ## Evidence
 - a real step takes longer than one on a frozen batch, and loading explains it;
 - the loader uses processes, and one batch made in this process, by one thread, takes less than
-  80 % of the time that a batch from the workers takes.
+  80 % of the time that a batch from the workers takes;
+- or: the first batch of every later epoch is waited for at least 10 % of the time, and a fresh
+  start of the loader was seen to take as long.
 
 ## Predicted gain
-Batches made by one thread of this process, beside the step.
+Batches made by one thread of this process, beside the step. For workers that stay: the waits for
+first batches, and what ending the workers takes.
 
 ## Example
 ```python
@@ -24,11 +29,13 @@ Images(workers=2, use_multiprocessing=True)      # 57 MB a batch
 ## Use instead
 ```python
 Images(workers=2, use_multiprocessing=False)
+torch.utils.data.DataLoader(data, num_workers=2, persistent_workers=True)
 ```
 
 ## Fix safety
 The same batches in the same order: Keras keeps the order with threads and with processes. Code
-that is not thread-safe needs `workers=1`.
+that is not thread-safe needs `workers=1`. Workers that stay draw their random numbers, and without
+a `generator` of its own the loader its order, otherwise: unsafe.
 
 ## When not to
 Batches are small and slow Python code makes them: then processes are right.
@@ -39,6 +46,7 @@ from __future__ import annotations
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
 from fitdoctor.rules._places import loader_options
@@ -48,6 +56,14 @@ PAGE = __doc__ or ""
 
 # Made here in less than this share of the time: shipping is the cost, not noise.
 CLEARLY_LESS = 0.8
+# Waiting for first batches is worth a word from this share of the time on.
+WORTH_SHARE = 0.1
+# A fresh start of the loader takes at least this part of such a wait: it is the start.
+EXPLAINED = 0.5
+# Of that wait, a first batch from workers that are up takes this much.
+FIRST_BATCH = 0.05
+# Between epochs, workers are ended; most of that gap is theirs.
+ENDING = 0.8
 
 
 class ShippingBatches:
@@ -60,7 +76,47 @@ class ShippingBatches:
     safety: Safety = "safe"
 
     def detect(self, view: View) -> Finding | None:
-        """Processes are used, and one thread of this process is faster."""
+        """Processes are used, and one thread is faster, or their start takes the time."""
+        return self._shipping(view) or self._restarting(view)
+
+    def _restarting(self, view: View) -> Finding | None:
+        costs, facts, steps = view.costs, view.input, view.steps_per_epoch
+        if facts.get("kind") != "DataLoader" or not facts.get("workers") or not steps:
+            return None
+        waited = costs.first_waits * steps
+        started = (view.result("loader_alone") or {}).get("first_batch_ns") or 0.0
+        worth = costs.first_waits >= WORTH_SHARE * costs.total.value
+        if not worth or started < EXPLAINED * waited:
+            return None
+        ending = costs.parts.get("epoch_gap", 0.0)
+        low = costs.first_waits * (1 - FIRST_BATCH)
+        saved = Interval(low + ENDING * ending, low, costs.first_waits + ending)
+        made = facts.get("made") or facts
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(str(made["file"]), int(made["line"])) if made.get("file") else None,
+            message=(
+                f"{facts['workers']} worker process{'es' if facts['workers'] > 1 else ''} "
+                f"started anew for every epoch: its first batch comes after {duration(waited)}, "
+                f"and an epoch has {steps:.0f} steps of {duration(view.core.value)}"
+            ),
+            gain=gain(costs.total, saved),
+            cure=Cure(
+                "unsafe",
+                "persistent_workers=True: the workers stay; random numbers and order may differ",
+                loader_options(view, persistent_workers="True"),
+            ),
+            evidence={
+                "first_batch_ns": round(waited),
+                "fresh_start_ns": round(started),
+                "steps_per_epoch": round(steps),
+                "workers": facts["workers"],
+            },
+            saves={"input_wait": saved},
+        )
+
+    def _shipping(self, view: View) -> Finding | None:
         loader, here = view.loader, view.result("in_process")
         if loader is None or not here or not view.input.get("use_multiprocessing"):
             return None

@@ -1,7 +1,8 @@
 """# host-op-in-model (MO004)
 
 ## What it finds
-A layer leaves the framework for Python or NumPy in the middle of the step.
+A layer, a loss or a `train_step` leaves the framework for Python or NumPy in the middle of the
+compiled step.
 
 ## Why it is slow
 The data is copied out, Python runs under its lock while everything waits, the result is copied
@@ -10,10 +11,14 @@ back. Nothing around it can be fused or run on a device, and gradients stop ther
 ## Evidence
 - the layer's compiled function holds a `numpy_function`, `py_function`, `pure_callback` or, on
   torch, tensors become NumPy arrays while it runs;
-- the layer alone is 5 % or more of the step.
+- the layer alone is 5 % or more of the step;
+- or, wherever in the step it is called from: while compiled steps run on a frozen batch, a function
+  of the user's is seen running in at least 15 % of the samples.
 
 ## Predicted gain
-The step if the layer took three times what its arithmetic needs on this machine.
+The step if the layer took three times what its arithmetic needs on this machine. For code outside
+a layer: the step without most of the time in which the user's function was seen running; how much
+of it native operations would need is not known, so the interval is wide.
 
 ## Example
 ```python
@@ -41,6 +46,7 @@ from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
+from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import layer_share, saved_by_layer
 from fitdoctor.units import duration, percent
@@ -49,6 +55,11 @@ PAGE = __doc__ or ""
 
 WORTH_GAIN = 1.15
 SHARE = 0.05
+# Python seen running in this share of the samples of a compiled step.
+SEEN_SHARE = 0.15
+# What native operations save of it: nearly all where it loops, half where it is NumPy already.
+MOSTLY = 0.95
+HALF = 0.5
 
 
 class HostOpInModel:
@@ -56,14 +67,42 @@ class HostOpInModel:
 
     code = "MO004"
     name = "host-op-in-model"
-    summary = "a layer leaves the framework for Python in the middle of the step"
+    summary = "the step leaves the framework for Python in its middle"
     page = PAGE
     safety: Safety = "advice"
 
     def detect(self, view: View) -> Finding | None:
-        """The costliest layer with a host op in it."""
+        """The costliest layer with a host op in it, or Python seen anywhere in the step."""
         if view.frozen is None or view.is_group:
             return None
+        return self._layer(view) or self._in_step(view)
+
+    def _in_step(self, view: View) -> Finding | None:
+        seen = view.result("step_python") or {}
+        share = float(seen.get("user_share") or 0.0)
+        if share < SEEN_SHARE or not seen.get("functions"):
+            return None
+        file, line, function, _ = seen["functions"][0]
+        step = min(view.ceiling_step.value, view.costs.total.value) * share
+        saved = Interval(step * MOSTLY, step * HALF, step)
+        priced = gain(view.costs.total, saved)
+        if priced.value < WORTH_GAIN:
+            return None
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(str(file), int(line)),
+            message=(
+                f"{function} runs in Python in the middle of the compiled step, "
+                f"{percent(share)} of its time"
+            ),
+            gain=priced,
+            cure=Cure(self.safety, f"write {function} with keras.ops, or do it outside the step"),
+            evidence={"function": function, "share": round(share, 3), "samples": seen["samples"]},
+            saves={"step": saved},
+        )
+
+    def _layer(self, view: View) -> Finding | None:
         hosts = [layer for layer in view.layers if layer.host_ops and layer.step is not None]
         if not hosts:
             return None

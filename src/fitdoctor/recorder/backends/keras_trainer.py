@@ -96,6 +96,7 @@ def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Ca
         # Only a call that ended well is examined; a failing one raises as it would.
         if recorder.listener is not None and not call.is_validation:
             recorder.listener.on_call_end(call)
+        call.forget()
         return result
 
     return method
