@@ -152,6 +152,38 @@ def fit_workload(
     )
 
 
+def restarted_epochs(
+    first_wait: int,
+    *,
+    epochs: int = 4,
+    steps: int = 40,
+    backend: str = "torch",
+    ending: int = 0,
+    probes: dict[str, dict[str, Any]] | None = None,
+) -> RecordedWorkload:
+    """Steps of 10 ms, and before each epoch but the first a wait for its first batch."""
+    base = fit_workload(detail={"backend": backend, "epochs": epochs}, probes=probes)
+    blocks, t = [], 10**9
+    for epoch in range(epochs):
+        if epoch:
+            t += first_wait + ending
+        times = tuple(t + i * 10 * MS for i in range(steps))
+        t = times[-1] + 10 * MS
+        waits = (first_wait if epoch else 0, *(0,) * (steps - 1))
+        blocks.append(
+            replace(
+                base.blocks[0],
+                epoch=epoch,
+                t=times,
+                step=(9 * MS,) * steps,
+                wait=waits,
+                callbacks=(0,) * steps,
+            )
+        )
+    call = replace(base.calls[0], dur=t - 10**9 + 5 * MS, steps=steps * epochs, epochs=epochs)
+    return replace(base, blocks=tuple(blocks), calls=(call,))
+
+
 def call_group(
     *,
     kind: str = "predict",

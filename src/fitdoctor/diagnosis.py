@@ -193,8 +193,11 @@ def _why_not_judged(view: View, verdict: Verdict) -> list[Health]:
     if verdict != "not-judged":
         return []
     probe = view.recorded.probes.get("frozen_batch")
+    unseen = view.recorded.probes.get("loader_alone")
     if probe is not None and probe.reason:
         reason = probe.reason
+    elif view.recorded.kind == "loop" and unseen is not None and not unseen.is_ok:
+        reason = f"{unseen.reason}, so data and step cannot be told apart"
     elif view.recorded.kind in ("predict", "evaluate"):
         reason = f"long {view.recorded.kind} calls are timed, but not probed"
     else:

@@ -10,7 +10,7 @@ from fitdoctor.analysis.costs import parts_that_sum
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
 from fitdoctor.recording.schema import CallbackTotal, Event
-from synthetic import MS, call_group, fit_workload
+from synthetic import MS, call_group, fit_workload, restarted_epochs
 
 
 @given(
@@ -130,3 +130,46 @@ def test_a_group_counts_by_calls_and_leaves_examined_gaps_out() -> None:
     assert costs.unit == "call"
     assert costs.total.value == pytest.approx(42 * MS)
     assert costs.parts["between_calls"] == pytest.approx(2 * MS)
+
+
+def test_on_torch_the_wait_for_an_epochs_first_batch_is_waiting_for_data() -> None:
+    costs = fit_costs(restarted_epochs(400 * MS, ending=80 * MS))
+    assert costs is not None
+    # Three waits of 0.4 s and three ends of 80 ms over 160 steps.
+    assert costs.parts["input_wait"] == pytest.approx(7.5 * MS, rel=0.05)
+    assert costs.parts["epoch_gap"] == pytest.approx(1.5 * MS, rel=0.2)
+    assert costs.parts["step"] == pytest.approx(9 * MS, rel=0.02)
+    assert costs.first_waits == pytest.approx(7.5 * MS)
+    assert costs.between_epochs == pytest.approx(9 * MS, rel=0.05)
+
+
+def test_elsewhere_it_lies_inside_the_first_step() -> None:
+    costs = fit_costs(restarted_epochs(0, backend="jax"))
+    assert costs is not None
+    assert costs.first_waits == 0.0
+
+
+def validated(*compiled: int):
+    """Validations of 400 ms in a fit of 2 s; so much of each compiles."""
+    base = fit_workload()
+    call = replace(base.calls[0], validation=400 * MS * len(compiled))
+    events = []
+    for number, ns in enumerate(compiled):
+        t = 10**9 + number * 10**9
+        events.append(Event("validation", t, 400 * MS, 0, 0, {}))
+        if ns:
+            events.append(Event("compile", t + MS, ns, 1, 0, {"name": "jit(test_step)"}))
+    return fit_costs(replace(base, calls=(call,), events=tuple(events)))
+
+
+def test_compiling_again_in_every_validation_is_compiling() -> None:
+    costs = validated(300 * MS, 300 * MS, 300 * MS, 300 * MS)
+    assert costs is not None
+    assert costs.parts["validation"] == pytest.approx(4 * 100 * MS / 200)
+    assert costs.parts["compile"] == pytest.approx(3 * 300 * MS / 200)
+
+
+def test_the_first_validation_alone_compiles_as_a_one_off() -> None:
+    costs = validated(300 * MS, 0, 0, 0)
+    assert costs is not None
+    assert "compile" not in costs.parts

@@ -108,3 +108,9 @@ def test_a_long_run_does() -> None:
 def test_only_the_cpu_is_tried_without_an_accelerator() -> None:
     assert [choice.name for choice in choices({"accelerators": []})] == ["cpu"]
     assert [choice.name for choice in choices({"accelerators": [{}]})] == ["cpu", "gpu"]
+
+
+def test_one_of_two_devices_that_could_be_measured_is_not_the_better_one() -> None:
+    only = {"gpu": run("gpu", 1, 1, 1, 1)}
+    assert judge(only, ("cpu: the script failed there",), tried=2).better is None
+    assert judge({"cpu": run("cpu", 1, 1, 1, 1)}, ("gpu: none",), tried=1).better == "cpu"

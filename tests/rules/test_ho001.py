@@ -34,6 +34,10 @@ def test_silent_when_the_alternative_is_not_clearly_faster() -> None:
     assert RULE.detect(calls(40 * MS, {"predict_on_batch": 38 * MS})) is None
 
 
+def test_silent_on_fits_of_several_steps_which_one_step_cannot_replace() -> None:
+    assert RULE.detect(calls(40 * MS, {"train_on_batch": MS}, kind="fit", steps_per_call=3)) is None
+
+
 def test_fires_with_the_measured_alternative() -> None:
     finding = RULE.detect(
         calls(40 * MS, {"predict_on_batch": 0.4 * MS, "model(x, training=False)": 1.7 * MS})

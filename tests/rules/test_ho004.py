@@ -96,3 +96,30 @@ def test_a_loop_without_a_step_function_has_nothing_to_decorate() -> None:
     finding = RULE.detect(view(fit_workload(kind="loop", probes=probes)))
     assert finding is not None
     assert finding.cure.edits == ()
+
+
+def switched(compiled: float, **facts):
+    probes = {"frozen_batch": windows(9 * MS), "compiled_loop": windows(compiled, **facts)}
+    return view(fit_workload(kind="loop", probes=probes))
+
+
+def test_silent_where_the_loop_is_no_faster_with_its_functions_compiled() -> None:
+    assert RULE.detect(switched(8.9 * MS, switch="tf.config.run_functions_eagerly(True)")) is None
+
+
+def test_fires_on_a_switch_that_makes_all_functions_eager() -> None:
+    facts = {"switch": "tf.config.run_functions_eagerly(True)", "file": "/user/t.py", "line": "3"}
+    finding = RULE.detect(switched(0.9 * MS, **facts))
+    assert finding is not None
+    assert finding.where == Where("/user/t.py", 3)
+    assert finding.message.startswith("tf.config.run_functions_eagerly(True) is set")
+    assert finding.gain.value == pytest.approx(5.3, rel=0.1)  # 1 ms of 10 is not the step
+
+
+def test_the_switch_is_named_in_a_fit_too() -> None:
+    trial = windows(0.5 * MS, in_loop=windows(0.9 * MS), switch="jax_disable_jit")
+    probes = {"frozen_batch": windows(9 * MS), "graph_trial": trial}
+    finding = RULE.detect(view(fit_workload(probes=probes)))
+    assert finding is not None
+    assert "jax_disable_jit" in finding.message
+    assert finding.cure.edits == ()

@@ -6,7 +6,7 @@ from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.place import Where
 from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
 from fitdoctor.rules.in008 import RULE
-from synthetic import MS, fit_workload, loader, view, windows
+from synthetic import MS, fit_workload, loader, restarted_epochs, view, windows
 
 
 def shipped(
@@ -69,3 +69,43 @@ def test_processes_are_switched_off_where_the_loader_is_made() -> None:
     found = RULE.detect(shipped(6 * MS, constructed=made))
     where = Where("/user/t.py", 3)
     assert found.cure.edits == (SetKeyword(where, "Rows", "use_multiprocessing", "False"),)
+
+
+def restarted(first_wait: int, *, workers: int = 1, started: float = 2e9, ending: int = 0):
+    facts = {
+        "kind": "DataLoader",
+        "workers": workers,
+        "file": "/user/data.py",
+        "line": 9,
+        "made": {"file": "/user/train.py", "line": 42, "call": "DataLoader"},
+    }
+    alone = {**loader(MS), "first_batch_ns": started}
+    probes = {"frozen_batch": windows(9 * MS), "loader_alone": alone, "input": facts}
+    return view(restarted_epochs(first_wait, ending=ending, probes=probes))
+
+
+def test_silent_where_the_first_batch_comes_at_once() -> None:
+    assert RULE.detect(restarted(10 * MS)) is None
+
+
+def test_silent_without_worker_processes() -> None:
+    assert RULE.detect(restarted(2000 * MS, workers=0)) is None
+
+
+def test_silent_where_a_fresh_start_does_not_explain_the_wait() -> None:
+    assert RULE.detect(restarted(2000 * MS, started=20 * MS)) is None
+
+
+def test_fires_where_workers_are_started_anew_for_every_epoch() -> None:
+    found = RULE.detect(restarted(2000 * MS))
+    assert found is not None
+    assert found.where == Where("/user/train.py", 42)
+    # Four epochs of 0.4 s, and three waits of 2 s between them.
+    assert found.gain.value == pytest.approx(7.6 / 1.9, rel=0.1)
+    assert found.cure.safety == "unsafe"
+    assert "persistent_workers=True" in found.cure.summary
+
+
+def test_ending_the_workers_is_saved_too() -> None:
+    plain, ended = restarted(2000 * MS), restarted(2000 * MS, ending=1000 * MS)
+    assert RULE.detect(ended).gain.high > RULE.detect(plain).gain.high

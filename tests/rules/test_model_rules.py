@@ -55,6 +55,19 @@ class TestSlowLayer:
     def test_silent_on_a_small_share(self) -> None:
         assert mo003.RULE.detect(model_view(layer("norm", MS, alone=2 * MS))) is None
 
+    def test_silent_where_one_call_is_no_faster(self) -> None:
+        often = layer("encoder", 15 * MS, alone=MS, calls=16)
+        together = windows(15 * MS, layer="encoder", calls=16)
+        assert mo003.RULE.detect(model_view(often, one_call=together)) is None
+
+    def test_fires_on_a_layer_that_is_called_again_and_again(self) -> None:
+        often = layer("encoder", 15 * MS, alone=MS, calls=18)
+        together = windows(2 * MS, layer="encoder", calls=18)
+        found = mo003.RULE.detect(model_view(often, one_call=together))
+        assert found is not None
+        assert "18 times" in found.message
+        assert found.gain.value == pytest.approx(20 / 4, rel=0.05)  # 18 of 20 ms become 2
+
     @pytest.mark.parametrize("kind", ["LSTM", "GRU", "Bidirectional"])
     def test_silent_on_recurrence(self, kind: str) -> None:
         assert mo003.RULE.detect(model_view(layer("r", 9 * MS, alone=18 * MS, type=kind))) is None
@@ -83,7 +96,26 @@ class TestSlowLayer:
         assert finding.cure.safety == "advice"
 
 
+def python_in_step(share: float) -> dict[str, Any]:
+    place = ["/user/train.py", 12, "mine", 40]
+    return {"samples": 60, "user_share": share, "functions": [place], "lines": [place]}
+
+
 class TestHostOp:
+    def test_silent_where_python_is_hardly_ever_seen_in_the_step(self) -> None:
+        assert mo004.RULE.detect(model_view(step_python=python_in_step(0.05))) is None
+
+    def test_silent_where_no_function_of_the_users_was_seen(self) -> None:
+        seen = {**python_in_step(0.9), "functions": []}
+        assert mo004.RULE.detect(model_view(step_python=seen)) is None
+
+    def test_fires_on_python_anywhere_in_a_compiled_step(self) -> None:
+        found = mo004.RULE.detect(model_view(step_python=python_in_step(0.6)))
+        assert found is not None
+        assert (found.where.file, found.where.line) == ("/user/train.py", 12)
+        assert found.gain.value == pytest.approx(1 / (1 - 0.57), rel=0.05)
+        assert found.gain.low == pytest.approx(1 / 0.7, rel=0.05)
+
     def test_silent_without_host_ops(self) -> None:
         assert mo004.RULE.detect(model_view(layer("dense", 9 * MS, alone=15 * MS))) is None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,8 @@ class LayerCost:
     file: str | None
     line: int | None
     settings: dict[str, Any]
+    calls: int = 1  # in one step; `step`, `flops` and `bytes` are those of all of them
+    inside: str | None = None  # the layer that holds it, and is timed with it
 
     def needed_ns(self, ceiling: dict[str, Any] | None) -> float | None:
         """What its arithmetic takes at the best rates of this machine, backward included."""
@@ -50,17 +53,26 @@ def layer_costs(workload: RecordedWorkload) -> tuple[LayerCost, ...]:
     return tuple(_layer(row, whole) for row in rows)
 
 
+def outer_layers(layers: Iterable[LayerCost]) -> list[LayerCost]:
+    """Those that count: a layer inside one that was timed alone is part of that one's time."""
+    layers = list(layers)
+    alone = {layer.name for layer in layers if layer.step is not None}
+    return [layer for layer in layers if layer.inside not in alone]
+
+
 def _layer(row: dict[str, Any], whole: float) -> LayerCost:
     alone = row.get("alone")
+    calls = int(row.get("calls") or 1)
+    step = from_windows(alone["ns"]) if alone else None
     return LayerCost(
         name=str(row["name"]),
         type=str(row["type"]),
         parameters=row.get("parameters"),
         forward_ns=float(row["ns"]),
-        step=from_windows(alone["ns"]) if alone else None,
+        step=step.scaled(calls) if step is not None else None,
         share=float(row["ns"]) / whole,
-        flops=row.get("flops"),
-        bytes=row.get("bytes"),
+        flops=_times(row.get("flops"), calls),
+        bytes=_times(row.get("bytes"), calls),
         host_ops=int(row.get("host_ops") or 0),
         loops=int(row.get("loops") or 0),
         is_model=bool(row.get("is_model")),
@@ -68,7 +80,13 @@ def _layer(row: dict[str, Any], whole: float) -> LayerCost:
         file=row.get("file"),
         line=row.get("line"),
         settings=row.get("settings") or {},
+        calls=calls,
+        inside=row.get("inside"),
     )
+
+
+def _times(needs: float | None, calls: int) -> float | None:
+    return None if needs is None else needs * calls
 
 
 def copy_ratio(workload: RecordedWorkload, name: str) -> Interval | None:

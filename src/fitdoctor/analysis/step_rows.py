@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fitdoctor.analysis.model_costs import BACKWARD, layer_costs
+from fitdoctor.analysis.model_costs import BACKWARD, layer_costs, outer_layers
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import RecordedWorkload
 
@@ -48,7 +48,7 @@ def step_rows(
     Parts that are timed one by one may take longer than together: then all of them are scaled
     to the step, and nothing is left over.
     """
-    layers = [layer for layer in layer_costs(workload) if not layer.is_model]
+    layers = [layer for layer in outer_layers(layer_costs(workload)) if not layer.is_model]
     if step is None or not layers:
         return ()
     ceiling = workload.result("machine_ceiling")

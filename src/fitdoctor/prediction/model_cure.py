@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fitdoctor.analysis.model_costs import LayerCost
+from fitdoctor.analysis.model_costs import LayerCost, outer_layers
 from fitdoctor.analysis.view import View
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
@@ -58,7 +58,8 @@ def layer_share(view: View, layer: LayerCost) -> Interval:
     """
     if layer.step is None or view.frozen is None:
         return Interval.exact(0.0)
-    alone = sum(one.step.value for one in view.layers if one.step is not None)
+    layers = outer_layers(view.layers)
+    alone = sum(one.step.value for one in layers if one.step is not None)
     share = min(1.0, layer.step.value / max(alone, view.frozen.value))
     return Interval(share, share * (1 - ALONE_ERROR), min(1.0, share * (1 + ALONE_ERROR)))
 

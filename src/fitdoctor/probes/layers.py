@@ -49,6 +49,8 @@ class LayerTimer:
         self.first: int | None = None
         self.inputs: dict[int, Any] = {}
         self.outputs: dict[int, Any] = {}
+        self._around: list[Any] = []
+        self.inside: dict[int, str | None] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -63,9 +65,16 @@ class LayerTimer:
     def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(layer: Any, *args: Any, **kwargs: Any) -> Any:
             self._children.append(0)
+            # Models only hold layers; a layer that holds others is timed with them.
+            holders = [one for one in self._around if not getattr(one, "layers", None)]
+            self.inside[id(layer)] = str(holders[0].name) if holders else None
+            self._around.append(layer)
             begin = time.perf_counter_ns()
-            result = original(layer, *args, **kwargs)
-            self._backend.wait_for(result)
+            try:
+                result = original(layer, *args, **kwargs)
+                self._backend.wait_for(result)
+            finally:
+                self._around.pop()
             total = time.perf_counter_ns() - begin
             inner = self._children.pop()
             if self._children:
@@ -90,6 +99,8 @@ class Forward:
     inputs: Any
     output: Any
     is_first: bool  # reads the data itself, which has no gradient
+    calls: int  # in one pass
+    inside: str | None  # the outermost layer, not model, that holds it
 
 
 def layer_costs(
@@ -119,7 +130,13 @@ def layer_costs(
     for key, forward in full.items():
         fixed = less[key].ns if key in less else 0
         ns = max(0, round((forward.ns - fixed) / (1 - share))) if less else forward.ns
-        rows.append(({**_facts(forward), "ns": ns, "is_model": forward.layer is model}, forward))
+        facts = {
+            "ns": ns,
+            "calls": forward.calls,
+            "inside": forward.inside,
+            "is_model": forward.layer is model,
+        }
+        rows.append(({**_facts(forward), **facts}, forward))
     rows.sort(key=lambda pair: -int(pair[0]["ns"]))
     _time_alone(backend, rows, values)
     return {
@@ -217,6 +234,8 @@ def _times(backend: Backend, forward: Callable[[], Any]) -> dict[int, Forward]:
             timer.inputs[key],
             timer.outputs[key],
             is_first=key == timer.first,
+            calls=len(times) // REPEATS or 1,
+            inside=timer.inside[key],
         )
         for key, times in timer.own_ns.items()
     }

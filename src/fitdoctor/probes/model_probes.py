@@ -8,6 +8,7 @@ from typing import Any
 
 from fitdoctor.probes import layers, machine_ceiling, settings
 from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.repeated_calls import MANY_CALLS, one_call_instead
 from fitdoctor.probes.what_if import step_of_copy, step_under
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import Backend
@@ -73,6 +74,7 @@ class ModelExamination:
                     "machine_ceiling", lambda: machine_ceiling.machine_ceiling(self._backend)
                 )
                 self._probe("optimizer_update", self._optimizer_update)
+                self._try_one_call(rows)
         if model.jit_compile is True and self._backend.name != "jax":
             self._probe("jit_off", self._without_jit)
         if _is_low_precision(model):
@@ -99,6 +101,20 @@ class ModelExamination:
         if not any(_is_users(layer) for layer in inner):
             return LAYER_STEP_NS
         return USERS_STEP_NS[self._backend.name]
+
+    def _try_one_call(self, rows: list[Data]) -> None:
+        """A layer called again and again, on torch, where every call starts its operations."""
+        often = [row for row in rows if row["calls"] >= MANY_CALLS and not row["is_model"]]
+        if self._backend.name != "torch" or not often:
+            return
+        name = max(often, key=lambda row: _cost(row) * row["calls"])["name"]
+        layer = next((one for one in all_layers(self._call.model) if one.name == name), None)
+        if layer is not None:
+            forward = self._forward(self._batch)
+            self._probe(
+                "one_call",
+                lambda: one_call_instead(self._backend, layer, forward, self._values()),
+            )
 
     def _try_optimizer(self) -> None:
         tables = [

@@ -54,11 +54,15 @@ class CpuWatch:
         """Take the second reading."""
         wall = max(1, time.perf_counter_ns() - self._wall)
         own = time.process_time_ns() - self._own
-        children = max(0, _children_ns() - self._children)
         busy = _busy_ns()
+        children = max(0, _children_ns() - self._children)
         others = None
         if busy is not None and self._busy is not None:
-            others = max(0, busy - self._busy - own - children) / wall
+            # Reading a file gives Python's lock away. Where many threads want it, they run for a
+            # tenth of a second before it is back: what ran meanwhile was ours, so the machine's
+            # time is read between two readings of our own.
+            ours = time.process_time_ns() - self._own
+            others = max(0, busy - self._busy - ours - children) / wall
             # The kernel counts busy time in ticks: a short window cannot be judged finely.
             others = max(0.0, others - TICK_ALLOWANCE * _TICK_NS / wall)
         return CpuUse(wall, own / wall, children / wall, others, _allowed_cores())

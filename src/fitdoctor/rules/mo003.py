@@ -1,7 +1,8 @@
 """# slow-layer (MO003)
 
 ## What it finds
-One layer takes far longer than its arithmetic needs on this machine.
+One layer takes far longer than its arithmetic needs on this machine, or is called many times in
+a step where once would do.
 
 ## Why it is slow
 The framework has no good kernel for it (grouped convolutions on a CPU), or the layer works sample
@@ -13,11 +14,14 @@ operations instead of one large one.
 - it takes at least 10 times what its multiplications and memory traffic take at the best rates
   measured on this machine (one large matrix product, one large copy);
 - it is a layer of your own, or a Lambda; or a grouped convolution, and a copy of the model with a
-  plain one is faster.
+  plain one is faster;
+- or, on torch: the model calls the layer four times or more in a step, no call needs what another
+  computed (with the layer's outputs set to zero its inputs stay the same), and one call on all the
+  inputs together is faster.
 
 ## Predicted gain
-For a grouped convolution the step of that copy. Otherwise the step if the layer needed three
-times its ideal time.
+For a grouped convolution the step of that copy; for repeated calls the time of one call instead.
+Otherwise the step if the layer needed three times its ideal time.
 
 ## Example
 ```python
@@ -42,10 +46,12 @@ Vectorising keeps the result but for rounding. Another convolution is another mo
 
 from __future__ import annotations
 
+from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
+from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import layer_share, saved_by_change, saved_by_layer
 from fitdoctor.units import duration
@@ -70,9 +76,54 @@ class SlowLayer:
     safety: Safety = "advice"
 
     def detect(self, view: View) -> Finding | None:
-        """The layer that loses most against what it needs."""
+        """The layer that loses most against what it needs, or by being called again and again."""
         if view.frozen is None or view.is_group:
             return None
+        return self._one_call(view) or self._slow(view)
+
+    def _one_call(self, view: View) -> Finding | None:
+        data = view.result("one_call") or {}
+        layer = next((one for one in view.layers if one.name == data.get("layer")), None)
+        together = from_windows(data["ns"]) if data else None
+        if layer is None or layer.step is None or together is None or view.frozen is None:
+            return None
+        share, left = layer_share(view, layer), together.divided_by(layer.step)
+        step = min(view.frozen.value, view.costs.total.value)
+        saved = Interval(
+            step * share.value * max(0.0, 1 - left.value),
+            step * share.low * max(0.0, 1 - left.high),
+            step * share.high * max(0.0, 1 - left.low),
+        )
+        priced = gain(view.costs.total, saved)
+        if priced.value < WORTH_GAIN:
+            return None
+        where = Where(layer.file, layer.line) if layer.file and layer.line else None
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where or place_of(view.recorded),
+            message=(
+                f"the layer {layer.name} ({layer.type}) is called {layer.calls} times in every "
+                f"step, {duration(layer.step.value)} together; one call on all of it takes "
+                f"{duration(together.value)}"
+            ),
+            gain=priced,
+            cure=Cure(
+                self.safety,
+                "call it once: reshape what the loop runs over into the batch, and back "
+                "afterwards (or keras.layers.TimeDistributed)",
+            ),
+            evidence={
+                "layer": layer.name,
+                "type": layer.type,
+                "calls": layer.calls,
+                "layer_ns": round(layer.step.value),
+                "one_call_ns": round(together.value),
+            },
+            saves={"step": saved},
+        )
+
+    def _slow(self, view: View) -> Finding | None:
         slow = _slowest(view)
         if slow is None or slow.step is None:
             return None
