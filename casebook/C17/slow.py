@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """SGDR (cosine annealing with warm restarts) for the plankton feature classifier."""
 import os
-os.environ.setdefault("KERAS_BACKEND", "jax")
+os.environ["KERAS_BACKEND"] = "jax"
 import logging
 import math
 import time

@@ -125,7 +125,7 @@ class SlowLayer:
 
     def _slow(self, view: View) -> Finding | None:
         slow = _slowest(view)
-        if slow is None or slow.step is None:
+        if slow is None or slow.step is None or view.frozen is None:
             return None
         needed = slow.needed_ns(view.result("machine_ceiling")) or 0.0
         ungrouped = view.changed_step("ungrouped")
