@@ -8,7 +8,15 @@ import pytest
 
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.recording.schema import CallbackTotal, Event, Probe
-from synthetic import MS, call_group, fit_workload, loader, recording, windows
+from synthetic import (
+    MS,
+    call_group,
+    fit_workload,
+    loader,
+    recording,
+    restarted_epochs,
+    windows,
+)
 
 PYDATASET = {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9, "name": "Rows"}
 
@@ -34,6 +42,21 @@ def test_a_step_at_its_ceiling_is_healthy() -> None:
     assert workload.verdict == "at-ceiling"
     assert workload.findings == ()
     assert workload.joint_gain is None
+
+
+def test_training_that_is_a_third_of_the_time_is_not_called_healthy() -> None:
+    waits = restarted_epochs(0, ending=1000 * MS, probes={"frozen_batch": windows(9 * MS)})
+    workload = diagnose(recording(waits), rules=[]).workloads[0]
+    assert workload.verdict == "host-bound"
+    assert "lie between epochs, and no rule names the cause" in workload.sentence
+
+
+def test_validating_is_training_too() -> None:
+    half = fit_workload(probes={"frozen_batch": windows(10 * MS)})
+    passes = tuple(Event("validation", 10**9 + i * MS, 500 * MS, 0, 0, {}) for i in range(4))
+    half = replace(half, events=passes)
+    workload = diagnose(recording(half), rules=[]).workloads[0]
+    assert workload.verdict == "at-ceiling"
 
 
 def test_too_few_steps_are_not_judged_and_say_why() -> None:

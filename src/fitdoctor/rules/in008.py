@@ -71,7 +71,7 @@ class ShippingBatches:
 
     code = "IN008"
     name = "shipping-batches"
-    summary = "worker processes ship batches that one thread would make faster"
+    summary = "worker processes cost more than they give: shipping batches, or starting every epoch"
     page = PAGE
     safety: Safety = "safe"
 

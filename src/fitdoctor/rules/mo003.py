@@ -71,7 +71,7 @@ class SlowLayer:
 
     code = "MO003"
     name = "slow-layer"
-    summary = "one layer takes far longer than its arithmetic needs"
+    summary = "one layer takes far longer than its arithmetic needs, or is called too often"
     page = PAGE
     safety: Safety = "advice"
 

@@ -1,0 +1,65 @@
+"""Where a step's time goes, part by part, as the device sees it."""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.diagnosed import Part
+from fitdoctor.prediction.loader_cure import input_is_slow
+
+# A step this much longer than on a frozen batch, where input is slow, is held up by loading.
+CONTENTION_SHARE = 0.3
+
+
+def breakdown(view: View) -> tuple[Part, ...]:
+    """The parts, the largest first; they sum to the step, and the rest is called unknown."""
+    total = view.costs.total.value or 1.0
+    parts = as_the_device_sees_it(view)
+    rows = [
+        Part(name, value, value / total)
+        for name, value in parts.items()
+        if value > 0 or name == "input_wait"
+    ]
+    rows.sort(key=lambda part: (part.part == "unknown", -part.ns_per_step))
+    return tuple(rows)
+
+
+def curable_parts(view: View) -> dict[str, float]:
+    """What each part has to give; what the loader holds up goes with the wait for it."""
+    parts = as_the_device_sees_it(view)
+    held_up = parts.pop("loader_contention", 0.0)
+    return {**parts, "input_wait": parts.get("input_wait", 0.0) + held_up}
+
+
+def as_the_device_sees_it(view: View) -> dict[str, float]:
+    """Where dispatch is asynchronous (JAX), the host's clock tells of enqueuing.
+
+    The host may fetch data while the device still computes, and the device's work may
+    surface as a wait at the end of an epoch. A frozen batch shows how long a step takes.
+    """
+    parts = dict(view.costs.parts)
+    if view.frozen is None or view.is_group:
+        return parts
+    if view.backend != "jax":
+        return _with_contention(view, parts, view.frozen.value)
+    wait = parts.get("input_wait", 0.0)
+    hidden = max(0.0, wait - max(0.0, view.core.value - view.frozen.value))
+    if hidden:
+        parts["input_wait"] = wait - hidden
+        parts["step"] = parts.get("step", 0.0) + hidden
+    for name in ("between_calls", "epoch_gap", "unknown", "callbacks", "validation"):
+        missing = max(0.0, view.frozen.value - parts.get("step", 0.0))
+        moved = min(missing, parts.get(name, 0.0))
+        parts[name] = parts.get(name, 0.0) - moved
+        parts["step"] = parts.get("step", 0.0) + moved
+    return parts
+
+
+def _with_contention(view: View, parts: dict[str, float], frozen: float) -> dict[str, float]:
+    """A step that takes far longer beside the loader than on a frozen batch is held up by it.
+
+    Loader threads take the interpreter's lock and the cores that the step needs.
+    """
+    excess = parts.get("step", 0.0) - frozen
+    if not input_is_slow(view) or excess < CONTENTION_SHARE * frozen:
+        return parts
+    return {**parts, "step": frozen, "loader_contention": excess}

@@ -1,0 +1,140 @@
+"""The verdict on one workload, in a word and in a sentence."""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.device_time import device_time
+from fitdoctor.analysis.view import View
+from fitdoctor.diagnosis.breakdown import as_the_device_sees_it
+from fitdoctor.findings.diagnosed import Health, Verdict
+from fitdoctor.findings.finding import Finding
+from fitdoctor.findings.ranking import family_of
+from fitdoctor.units import duration, percent
+
+# Real over frozen step from which training is called input-bound without a named cause.
+INPUT_BOUND = 1.15
+# A start-up this long, and longer than the training itself, is the thing to know.
+START_UP_NS = 3e9
+START_UP_SHARE = 1.0
+# Cores busy while loading alone, from which they count as all.
+ALL_BUSY = 0.85
+# Of a loop without a loader: the compiled function is at least this much of a step, or what
+# lies between its calls is not known to be needed.
+STEP_SHARE = 0.8
+# Training and validating below this share of the time is not healthy, rule or not.
+TRAINING = ("step", "validation")
+HEALTHY_SHARE = 0.6
+WORTH_NAMING = 0.2
+WITHOUT_A_RULE: dict[str, tuple[Verdict, str]] = {
+    "input_wait": ("input-bound", "are waiting for data"),
+    "loader_contention": ("input-bound", "are the step held up by loading"),
+    "epoch_gap": ("host-bound", "lie between epochs"),
+    "start_up": ("host-bound", "are the start-up of each call"),
+    "callbacks": ("callback-bound", "are callbacks"),
+    "checkpoint": ("callback-bound", "are saving"),
+    "compile": ("compile-bound", "are tracing and compiling"),
+    "unknown": ("not-judged", "are unknown"),
+}
+
+_SENTENCES: dict[str, str] = {
+    "input-bound": "Training waits for its data: one {unit} takes {step}.",
+    "host-bound": "Starting the work costs more than the work: one {unit} takes {step}.",
+    "compile-bound": "Training keeps tracing and compiling anew: one {unit} takes {step}.",
+    "callback-bound": "A callback takes the time: one {unit} takes {step}.",
+    "compute-bound": "The arithmetic itself is the limit: one {unit} takes {step}.",
+    "device-mismatch": "The device does not suit the work: one {unit} takes {step}.",
+}
+
+
+def verdict_of(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
+    step = duration(view.costs.total.value)
+    unit = view.costs.unit
+    if findings:
+        first = findings[0]
+        return family_of(first), _SENTENCES[family_of(first)].format(step=step, unit=unit)
+    if view.is_group:
+        return "at-ceiling", f"One call takes {step}; no rule found anything to gain."
+    gain = view.input_gain
+    if gain is None:
+        return "not-judged", (
+            f"One step takes {step}. Its ceiling was not measured, so nothing is concluded."
+        )
+    if gain.value >= INPUT_BOUND and gain.low > 1.05:
+        return "input-bound", (
+            f"One step takes {step}, {duration(view.ceiling_step.value)} with its data in memory: "
+            f"training waits for its input{_why_no_cure(view)}"
+        )
+    training = view.planned_steps * view.costs.total.value
+    if view.costs.one_off_ns > max(START_UP_NS, START_UP_SHARE * training):
+        return "start-up-bound", (
+            f"Starting takes {duration(view.costs.one_off_ns)}, all {view.planned_steps} steps "
+            f"{duration(training)}: a longer run would not be slower."
+        )
+    device = device_time(view.recorded, view.costs.total.value)
+    if device is not None and device.is_idle:
+        return "host-bound", (
+            f"One step takes {step}, and the GPU works {percent(device.busy_share)} of it: it "
+            "waits for the host, which starts its operations one by one. Nothing tried helps."
+        )
+    share = view.frozen.value / view.costs.total.value if view.frozen else 1.0
+    if "between_calls" in view.costs.parts and share < STEP_SHARE:
+        return "not-judged", (
+            f"One step takes {step}, and its compiled function {percent(share)} of that. The rest "
+            "is the code between its calls, whose data could not be read alone: fit, a tf.data "
+            "dataset or a DataLoader would show more."
+        )
+    other = _largest_beside_training(view)
+    if other is not None:
+        name, ns = other
+        family, words = WITHOUT_A_RULE[name]
+        return family, (
+            f"Only {percent(min(1.0, share))} of a step ({step}) is the training step itself; "
+            f"{duration(ns)} of the rest {words}, and no rule names the cause."
+        )
+    return "at-ceiling", (
+        f"Healthy: {percent(min(1.0, share))} of a step ({step}) is the training step itself, "
+        "and nothing measured would make it faster."
+    )
+
+
+def _largest_beside_training(view: View) -> tuple[str, float] | None:
+    """What takes most of the time where training takes too little of it to be called healthy."""
+    parts = as_the_device_sees_it(view)
+    total = sum(parts.values()) or 1.0
+    training = sum(parts.get(name, 0.0) for name in TRAINING)
+    if training >= HEALTHY_SHARE * total:
+        return None
+    others = {name: ns for name, ns in parts.items() if name in WITHOUT_A_RULE}
+    if not others:
+        return None
+    name = max(others, key=lambda one: others[one])
+    return (name, others[name]) if others[name] >= WORTH_NAMING * total else None
+
+
+def _why_no_cure(view: View) -> str:
+    """What is known where no rule has a cure."""
+    loader = view.loader
+    if loader is None:
+        return ", but its loader could not be measured alone."
+    if loader.cores + loader.children_cores >= ALL_BUSY * view.cpus:
+        return (
+            f". Loading keeps all {view.cpus} cores busy: less work per sample, preprocessing "
+            "once (pack), or more cores would help, more threads would not."
+        )
+    return ", but no rule names the cause."
+
+
+def why_not_judged(view: View, verdict: Verdict) -> list[Health]:
+    """The reason that a verdict of not-judged owes its reader."""
+    if verdict != "not-judged":
+        return []
+    probe = view.recorded.probes.get("frozen_batch")
+    unseen = view.recorded.probes.get("loader_alone")
+    if probe is not None and probe.reason:
+        reason = probe.reason
+    elif view.recorded.kind == "loop" and unseen is not None and not unseen.is_ok:
+        reason = f"{unseen.reason}, so data and step cannot be told apart"
+    elif view.recorded.kind in ("predict", "evaluate"):
+        reason = f"long {view.recorded.kind} calls are timed, but not probed"
+    else:
+        reason = "the training ended or was stopped before it could be probed (it needs 1 s)"
+    return [Health("warning", f"not judged: {reason}")]

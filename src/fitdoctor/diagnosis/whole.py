@@ -1,0 +1,213 @@
+"""RECORDING -> DIAGNOSIS: analysis, rules, ranking and the verdict, workload by workload."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
+from fitdoctor.analysis.device_time import device_time
+from fitdoctor.analysis.health import not_measured, recording_health, workload_health
+from fitdoctor.analysis.input_line import input_line
+from fitdoctor.analysis.start_up import start_up
+from fitdoctor.analysis.step_rows import step_rows
+from fitdoctor.analysis.view import View, view_of
+from fitdoctor.diagnosis.breakdown import breakdown, curable_parts
+from fitdoctor.diagnosis.one_cause import one_cause_each
+from fitdoctor.diagnosis.verdict import verdict_of, why_not_judged
+from fitdoctor.findings.diagnosed import (
+    Ceiling,
+    DiagnosedWorkload,
+    Diagnosis,
+    Health,
+    Level,
+    StepTime,
+)
+from fitdoctor.findings.finding import Finding, Where
+from fitdoctor.findings.ranking import ranked
+from fitdoctor.findings.rule import Rule
+from fitdoctor.intervals import Interval
+from fitdoctor.prediction.joint import joint_gain
+from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.rules import all_rules
+
+# A workload below this share of the recorded time is not worth a line of its own.
+SMALL_SHARE = 0.02
+MIN_STEADY_STEPS = 5
+# Host steps this much shorter than a frozen one: the host enqueues, the device still works.
+RUNS_AHEAD = 1.5
+
+
+def diagnose(recording: Recording, *, rules: Sequence[Rule] | None = None) -> Diagnosis:
+    """Judge every workload of a recording, with all rules unless some are given."""
+    used = all_rules() if rules is None else rules
+    workloads = [
+        _diagnosed(recording, workload, used)
+        for workload in recording.workloads
+        if not is_part_of_another(recording, workload)
+    ]
+    total = sum(workload.total_ns for workload in workloads)
+    listed = [w for w in workloads if w.total_ns >= SMALL_SHARE * total or w.findings]
+    listed.sort(key=lambda w: -w.total_ns)
+    header = recording.header
+    return Diagnosis(
+        version=str(header.get("fitdoctor", "")),
+        script=str(header.get("script", {}).get("path", "")),
+        argv=tuple(str(a) for a in header.get("script", {}).get("argv", ())),
+        machine=recording.machine,
+        keras=recording.keras,
+        recorder_ratio=_own_cost(recording, listed),
+        workloads=tuple(listed),
+        joint_gain=_whole_gain(listed),
+        health=tuple(_health(recording_health(recording))),
+        ended=_ended(recording),
+        exit_code=recording.exit_code,
+        exit_signal=recording.exit_signal,
+        recording=recording.path,
+        start_up=start_up(recording),
+    )
+
+
+def is_part_of_another(recording: Recording, workload: RecordedWorkload) -> bool:
+    """An evaluate inside a callback belongs to the fit; a train_on_batch to its loop."""
+    by_number = {w.number: w for w in recording.workloads}
+    parent = by_number.get(workload.parent or -1)
+    if parent is None:
+        return False
+    if parent.kind == "loop":
+        return workload.kind.endswith("_on_batch") or workload.kind == "loop"
+    return True
+
+
+def _diagnosed(
+    recording: Recording, workload: RecordedWorkload, rules: Sequence[Rule]
+) -> DiagnosedWorkload:
+    view = view_of(recording, workload)
+    where = Where(workload.file, workload.line or 0) if workload.file else None
+    if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
+        return _not_judged(workload, where, view)
+    findings = ranked([found for rule in rules if (found := rule.detect(view)) is not None])
+    findings = one_cause_each(findings)
+    verdict, sentence = verdict_of(view, findings)
+    costs = view.costs
+    gain = view.input_gain
+    return DiagnosedWorkload(
+        kind=workload.kind,
+        where=where,
+        calls=costs.calls,
+        steps=costs.steps,
+        steady_steps=costs.steady_steps,
+        step=_step_time(view),
+        breakdown=breakdown(view),
+        ceiling=Ceiling(view.ceiling_step.value, gain) if gain is not None else None,
+        verdict=verdict,
+        sentence=sentence,
+        findings=findings,
+        health=tuple(_health(workload_health(view)) + why_not_judged(view, verdict)),
+        joint_gain=_joint(view, findings),
+        total_ns=_total_ns(workload),
+        not_measured=tuple(not_measured(workload)),
+        input=input_line(view),
+        first_epoch=first_epoch(workload),
+        stalls=stalls(workload),
+        iterator_waits=iterator_waits(workload),
+        step_rows=step_rows(workload, view.frozen, view.probe_ns("optimizer_update")),
+        device=device_time(workload, costs.total.value),
+        cost=costs.total,
+    )
+
+
+def _not_judged(
+    workload: RecordedWorkload, where: Where | None, view: View | None
+) -> DiagnosedWorkload:
+    steps = sum(len(block.t) * block.executions for block in workload.blocks)
+    calls = len(workload.calls)
+    seen = f"{steps} steps in {calls} call{'s' if calls != 1 else ''}"
+    reason = f"too short to judge: {seen}; at least {MIN_STEADY_STEPS} after warm-up are needed"
+    health = [Health("warning", reason)]
+    health += [Health(cast(Level, level), text) for level, text in workload.notes]
+    return DiagnosedWorkload(
+        kind=workload.kind,
+        where=where,
+        calls=calls,
+        steps=steps,
+        steady_steps=view.costs.steady_steps if view else 0,
+        step=None,
+        breakdown=(),
+        ceiling=None,
+        verdict="not-judged",
+        sentence=f"This {workload.kind} was not judged: {reason}.",
+        findings=(),
+        health=tuple(health),
+        joint_gain=None,
+        total_ns=_total_ns(workload),
+        not_measured=tuple(not_measured(workload)),
+    )
+
+
+def _step_time(view: View) -> StepTime:
+    """The typical step; where the host only enqueues (JAX), its own clock does not tell."""
+    costs = view.costs
+    runs_ahead = view.frozen is not None and view.frozen.value > RUNS_AHEAD * costs.median_ns
+    if view.backend == "jax" and runs_ahead and not view.is_group:
+        return StepTime(costs.total.value, costs.total.low, costs.total.high)
+    return StepTime(costs.median_ns, costs.p10_ns, costs.p90_ns)
+
+
+def _joint(view: View, findings: tuple[Finding, ...]) -> Interval | None:
+    """The gain of all cures: never less than the best of them alone.
+
+    A cure that saves on the start-up, or on all parts at once, is not bound to one part.
+    """
+    steady = [finding.saves for finding in findings if finding.saves]
+    joint = joint_gain(view.costs.total, steady, curable_parts(view))
+    prices = [finding.gain for finding in findings]
+    if joint is not None:
+        prices.append(joint)
+    return max(prices, key=lambda price: price.value, default=None)
+
+
+def _total_ns(workload: RecordedWorkload) -> int:
+    if workload.calls:
+        return sum(call.dur for call in workload.calls)
+    spans = [block.t[-1] + block.step[-1] - block.t[0] for block in workload.blocks if block.t]
+    return sum(spans)
+
+
+def _own_cost(recording: Recording, workloads: list[DiagnosedWorkload]) -> float | None:
+    cost = recording.overhead.get("ns_per_step")
+    steps = [w.step.median_ns for w in workloads if w.step is not None and w.kind == "fit"]
+    if cost is None or not steps:
+        return None
+    return float(cost) / steps[0]
+
+
+def _whole_gain(workloads: list[DiagnosedWorkload]) -> Interval | None:
+    """The gain over all judged workloads: times add up, gains do not."""
+    now = sum(w.total_ns for w in workloads)
+    if not now or not any(w.joint_gain for w in workloads):
+        return None
+    after = {"value": 0.0, "low": 0.0, "high": 0.0}
+    for workload in workloads:
+        gain = workload.joint_gain or Interval.exact(1.0)
+        after["value"] += workload.total_ns / gain.value
+        after["low"] += workload.total_ns / gain.high
+        after["high"] += workload.total_ns / gain.low
+    return Interval(now / after["value"], now / after["high"], now / after["low"])
+
+
+def _health(messages: list[tuple[str, str]]) -> list[Health]:
+    known: dict[str, Any] = {"info": "info", "warning": "warning", "error": "error"}
+    return [Health(known.get(level, "info"), text) for level, text in messages]
+
+
+def _ended(recording: Recording) -> str:
+    if recording.exit_signal == 2 or recording.exit_code == 130:
+        return "interrupted"
+    if recording.exit_signal is not None:
+        return "killed"
+    if recording.examined:
+        return "examined"
+    if recording.exit_code is None:
+        return "unknown"
+    return "finished" if recording.exit_code == 0 else "crashed"
