@@ -141,3 +141,23 @@ def test_work_that_draws_random_numbers_cannot_be_done_once() -> None:
         record = work.to_record()
         assert record is not None
         assert record["random"] is expected
+
+
+def test_lists_of_numbers_and_back_are_part_of_the_python_loop() -> None:
+    numpy = pytest.importorskip("numpy")
+    image = numpy.ones((400, 400), "uint8")
+
+    def through_lists() -> None:
+        rows = image.tolist()
+        small = [[value / 255 for value in row] for row in rows]
+        numpy.array(small)
+
+    assert share_of(through_lists) < 0.3
+
+
+def test_stacking_arrays_is_native_work() -> None:
+    numpy = pytest.importorskip("numpy")
+    images = [numpy.ones((500, 500), "float32") for _ in range(20)]
+    work = NativeWork()
+    work.of(lambda: [numpy.array(images) for _ in range(5)])
+    assert work.native_ns > 0.7 * work.spent_ns

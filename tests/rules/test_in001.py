@@ -234,3 +234,19 @@ def test_calling_a_short_function_from_the_graph_is_python_too() -> None:
     assert finding is not None
     assert finding.where.line == 101
     assert "the function of map" in finding.message
+
+
+def fought_over(lock: float):
+    """Steps of 70 ms beside a loader that takes 25 ms alone."""
+    data = loader(25 * MS, cores=1.0, user_share=1.0)
+    data["stacks"]["lock_share"] = lock
+    probes = {"frozen_batch": windows(MS), "loader_alone": data, "input": PYDATASET}
+    return view(fit_workload(period=70 * MS, step=40 * MS, wait=20 * MS, probes=probes))
+
+
+def test_silent_where_most_of_the_wait_is_not_the_loaders() -> None:
+    assert RULE.detect(fought_over(0.1)) is None
+
+
+def test_a_loader_that_holds_the_lock_is_in_the_steps_way_too() -> None:
+    assert RULE.detect(fought_over(0.9)) is not None

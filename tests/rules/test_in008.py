@@ -109,3 +109,18 @@ def test_fires_where_workers_are_started_anew_for_every_epoch() -> None:
 def test_ending_the_workers_is_saved_too() -> None:
     plain, ended = restarted(2000 * MS), restarted(2000 * MS, ending=1000 * MS)
     assert RULE.detect(ended).gain.high > RULE.detect(plain).gain.high
+
+
+def test_starting_and_ending_processes_with_every_epoch_is_saved_by_threads() -> None:
+    facts = {"kind": "PyDataset", "workers": 2, "use_multiprocessing": True}
+    probes = {
+        "frozen_batch": windows(MS),
+        "loader_alone": loader(10 * MS, cores=1.0, user_share=1.0, children_cores=0.5),
+        "input": {**facts, "file": "/user/data.py", "line": 9},
+        "in_process": {**windows(2 * MS), "payload_bytes": 57_000_000, "pickle_ns": MS},
+    }
+    kept = RULE.detect(view(restarted_epochs(0, probes=probes)))
+    begun = RULE.detect(view(restarted_epochs(500 * MS, ending=200 * MS, probes=probes)))
+    assert kept is not None
+    assert begun is not None
+    assert begun.gain.value > 1.3 * kept.gain.value

@@ -176,6 +176,17 @@ class TestPadding:
 
 
 class TestDominantLayer:
+    def test_silent_where_one_of_many_equal_layers_was_timed_alone(self) -> None:
+        cheap = [layer(f"conv{i}", 0.3 * MS) for i in range(16)]
+        one = layer("conv_first", 0.5 * MS, alone=1.5 * MS)
+        assert mo008.RULE.detect(model_view(one, *cheap)) is None
+
+    def test_silent_on_the_layers_inside_a_layer(self) -> None:
+        inner = [layer(f"dense{i}", MS, alone=4 * MS, inside="block") for i in range(2)]
+        block = layer("block", MS, alone=9 * MS, is_user=True, flops=1e9)
+        other = layer("other", 3 * MS, alone=9 * MS)
+        assert mo008.RULE.detect(model_view(block, other, *inner)) is None
+
     def test_the_measured_half_width_is_the_price(self) -> None:
         found = mo008.RULE.detect(
             model_view(

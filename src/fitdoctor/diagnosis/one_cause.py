@@ -22,6 +22,8 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     "CO003": frozenset({"CO001", "CO002"}),
     # Validation that has to skip what training uses takes long for that reason.
     "CB002": frozenset({"IN007"}),
+    # Processes that start and end with every epoch are what lies between epochs.
+    "HO003": frozenset({"IN008"}),
     # On the device that suits it, a step has another price altogether.
     "HO002": frozenset({"EN003"}),
 }

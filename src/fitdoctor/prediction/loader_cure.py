@@ -9,6 +9,8 @@ from fitdoctor.prediction.overlap import StepModel
 
 # The loader must explain at least this share of the time that input costs.
 EXPLAINED_SHARE = 0.5
+LOCK_SHARE = 0.5
+LOCKED_SHARE = 0.25
 # Below 10 %, a loader beside the step and a noisy neighbour look the same on few cores.
 WORTH_GAIN = 1.10
 LOWEST_GAIN = 1.03
@@ -30,7 +32,9 @@ def input_is_slow(view: View) -> bool:
     if gain.value < WORTH_GAIN or gain.low < LOWEST_GAIN:
         return False
     lost = view.core.value - view.ceiling_step.value
-    return loader.ns.value >= EXPLAINED_SHARE * lost
+    # Python code that holds the interpreter's lock is in the step's way, too.
+    holds_lock = (loader.lock_share or 0.0) >= LOCK_SHARE
+    return loader.ns.value >= (LOCKED_SHARE if holds_lock else EXPLAINED_SHARE) * lost
 
 
 def is_taken_in_turns(view: View) -> bool:

@@ -16,6 +16,9 @@ SECONDS = 1.5
 SAMPLED_SECONDS = 1.2
 # A loader slower than this is timed batch by batch, and for longer.
 SLOW_BATCH_S = 0.3
+# Windows that differ by more than this are not enough of them.
+VARIES = 3.0
+LONGER = 2.0
 
 
 def loader_alone(
@@ -31,6 +34,9 @@ def loader_alone(
         first = next(loader)
         first_s = time.perf_counter() - begin
         windows = _timed(loader, seconds)
+        if _varies(windows):
+            # Threads that fight for a lock come in bursts: see more of them.
+            windows = _timed(loader, LONGER * seconds)
         with StackSampler() as sampler:
             _timed(loader, sampled_seconds)
     finally:
@@ -55,6 +61,10 @@ def _timed(loader: EndlessLoader, seconds: float) -> Windows:
     if time.perf_counter() - begin > SLOW_BATCH_S:
         seconds = max(seconds, MIN_WINDOWS * (time.perf_counter() - begin))
     return measure(work, lambda: None, seconds=seconds)
+
+
+def _varies(windows: Windows) -> bool:
+    return max(windows.ns) > VARIES * min(windows.ns)
 
 
 def _bytes(batch: Any) -> int | None:

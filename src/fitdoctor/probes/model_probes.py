@@ -38,6 +38,8 @@ LARGE_TABLE = 1_000_000
 # Half precision speeds up arithmetic; shorter steps have little of it.
 PRECISION_STEP_NS = 3_000_000
 DOMINANT_SHARE = 0.55
+# A backward pass takes about twice the forward one.
+BACKWARD = 3.0
 LOW_PRECISION = ("float16", "bfloat16")
 
 
@@ -107,7 +109,7 @@ class ModelExamination:
         often = [row for row in rows if row["calls"] >= MANY_CALLS and not row["is_model"]]
         if self._backend.name != "torch" or not often:
             return
-        name = max(often, key=lambda row: _cost(row) * row["calls"])["name"]
+        name = max(often, key=_cost)["name"]
         layer = next((one for one in all_layers(self._call.model) if one.name == name), None)
         if layer is not None:
             forward = self._forward(self._batch)
@@ -133,8 +135,11 @@ class ModelExamination:
         if any(row["settings"].get("groups", 1) > 1 and row["ns"] > 0.2 * whole for row in rows):
             self._try("ungrouped", Change(layer=_ungrouped))
             return
-        top = max(rows, key=_cost)
-        share = _cost(top) / max(1.0, sum(_cost(row) for row in rows))
+        top = max((row for row in rows if not row["is_model"]), key=_cost, default=None)
+        if top is None:
+            return
+        all_layers_cost = sum(_cost(row) for row in rows if not row["is_model"])
+        share = _cost(top) / max(1.0, all_layers_cost)
         fixed = output_layers(self._call.model)
         if not at_ceiling or share < DOMINANT_SHARE or top["name"] in fixed:
             return
@@ -217,9 +222,11 @@ class ModelExamination:
 
 
 def _cost(row: Data) -> float:
-    """A layer's forward and backward time alone where it was timed, else nothing to go by."""
+    """A layer's forward and backward time alone where it was timed, else three forward passes."""
     times = sorted(row["alone"]["ns"]) if row.get("alone") else []
-    return float(times[len(times) // 2]) if times else 0.0
+    if not times:
+        return BACKWARD * float(row["ns"])
+    return float(times[len(times) // 2]) * int(row["calls"])
 
 
 def _any_users_metric(metrics: Any) -> bool:

@@ -28,6 +28,13 @@ RANDOM_NAMES = frozenset(
     }
 )
 
+# Native calls that make Python's lists of arrays, or work on lists: array code has no use for them.
+OF_LISTS = frozenset({"tolist", "fromiter", "sum", "sorted", "min", "max", "join"})
+# These make arrays of lists. Where Python touched so many values, they were lists of numbers;
+# where it did not, they are copies of arrays, which stay.
+TO_ARRAYS = frozenset({"array", "asarray"})
+MANY_EVENTS = 20_000
+
 Result = TypeVar("Result")
 Place = tuple[CodeType | None, int, str]
 
@@ -92,13 +99,20 @@ class NativeWork:
         A machine that was shared or interrupted leaves long gaps, too, but at random places,
         among thousands of short ones.
         """
-        return sum(total for total, count in self._gaps.values() if total >= NATIVE_GAP_NS * count)
+        events = sum(count for _, count in self._gaps.values())
+        goes = OF_LISTS | TO_ARRAYS if events >= MANY_EVENTS else OF_LISTS
+        return sum(
+            total
+            for (_, _, event), (total, count) in self._gaps.items()
+            if total >= NATIVE_GAP_NS * count and event not in goes
+        )
 
-    def _on_event(self, frame: FrameType, event: str, _arg: Any) -> Any:
+    def _on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
         now = time.thread_time_ns()
         total, count = self._gaps.get(self._place, (0, 0))
         self._gaps[self._place] = (total + now - self._last, count + 1)
-        self._place = (frame.f_code, frame.f_lineno, event)
+        called = getattr(argument, "__name__", event) if event == "c_call" else event
+        self._place = (frame.f_code, frame.f_lineno, called)
         if now > self._end:
             sys.settrace(None)
             sys.setprofile(None)

@@ -62,6 +62,8 @@ WORTH_SHARE = 0.1
 EXPLAINED = 0.5
 # Of that wait, a first batch from workers that are up takes this much.
 FIRST_BATCH = 0.05
+# At worst, so much of it is starting, and the rest the batch.
+STARTING = 0.5
 # Between epochs, workers are ended; most of that gap is theirs.
 ENDING = 0.8
 
@@ -125,6 +127,7 @@ class ShippingBatches:
             return None
         # Workers begin with several batches at once: the first does not come a batch's time late.
         saved = saved_by(view, made, overlapped=True, first_batches=False)
+        saved = saved + _of_restarts(view)
         facts = view.input
         where = Where(str(facts["file"]), int(facts["line"])) if facts.get("file") else None
         return Finding(
@@ -152,6 +155,15 @@ class ShippingBatches:
             },
             saves={"input_wait": saved},
         )
+
+
+def _of_restarts(view: View) -> Interval:
+    """What starting and ending the processes with every epoch takes; threads are there at once."""
+    starting = view.costs.first_waits
+    ending = view.costs.parts.get("epoch_gap", 0.0) if starting else 0.0
+    return Interval(
+        starting * (1 - FIRST_BATCH) + ENDING * ending, starting * STARTING, starting + ending
+    )
 
 
 RULE = ShippingBatches()

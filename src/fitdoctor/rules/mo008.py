@@ -37,7 +37,7 @@ The work is spread over the layers: then the model as a whole is what it costs.
 
 from __future__ import annotations
 
-from fitdoctor.analysis.model_costs import LayerCost
+from fitdoctor.analysis.model_costs import BACKWARD, LayerCost, outer_layers
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
@@ -119,16 +119,19 @@ class DominantLayer:
 
 
 def _dominant(view: View) -> tuple[LayerCost, float] | None:
-    """The layer that costs most, and its share: of the whole step alone, else of the forward."""
-    layers = [layer for layer in view.layers if not layer.is_model]
+    """The layer that costs most, and its share of all layers, backward passes included.
+
+    The cheap ones were not timed alone; many of them together are not cheap.
+    """
+    layers = [layer for layer in outer_layers(view.layers) if not layer.is_model]
     if not layers:
         return None
-    if any(layer.step is not None for layer in layers):
-        costs = {layer.name: layer.step.value if layer.step else 0.0 for layer in layers}
-    else:
-        costs = {layer.name: layer.forward_ns for layer in layers}
-    top = max(layers, key=lambda layer: costs[layer.name])
-    share = costs[top.name] / max(1.0, sum(costs.values()))
+    costs = [
+        layer.step.value if layer.step is not None else BACKWARD * layer.forward_ns
+        for layer in layers
+    ]
+    cost, top = max(zip(costs, layers, strict=True), key=lambda pair: pair[0])
+    share = cost / max(1.0, sum(costs))
     enough = RECURRENT_SHARE if top.type in RECURRENT else DOMINANT_SHARE
     return (top, share) if share >= enough else None
 
