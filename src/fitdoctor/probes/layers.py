@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -148,8 +149,17 @@ def layer_costs(
 def _time_alone(backend: Backend, rows: list[tuple[Data, Forward]], values: dict[int, Any]) -> None:
     """Add to the costly layers what they take alone, compiled, with their gradients."""
     whole = sum(int(row["ns"]) for row, _ in rows) or 1
+    with_inner: Counter[str] = Counter()
+    for row, _ in rows:
+        with_inner[str(row["inside"] or row["name"])] += int(row["ns"])
+    outer = [pair for pair in rows if not pair[0]["inside"]]
+    outer.sort(key=lambda pair: -with_inner[str(pair[0]["name"])])
     # A layer that leaves for Python may cost little when called eagerly: users' own come too.
-    worth = [pair for pair in rows if pair[0]["ns"] >= ALONE_SHARE * whole or pair[0]["is_user"]]
+    worth = [
+        (row, forward)
+        for row, forward in outer
+        if with_inner[str(row["name"])] >= ALONE_SHARE * whole or row["is_user"]
+    ]
     for row, forward in worth[:ALONE_LAYERS]:
         if row["is_model"] or getattr(forward.layer, "layers", None):
             continue

@@ -19,6 +19,7 @@ from fitdoctor.recorder.backends.contexts import (
     in_policy,
     with_optimizer,
     without_metrics,
+    without_recurrent_dropout,
 )
 from fitdoctor.recorder.backends.device import device_facts
 from fitdoctor.recorder.backends.model_state import all_layers
@@ -91,7 +92,7 @@ class ModelExamination:
         if any(getattr(layer, "unroll", False) for layer in all_layers(model)):
             self._try("rolled", Change(layer=_rolled))
         if any(getattr(layer, "recurrent_dropout", 0) for layer in all_layers(model)):
-            self._try("fused", Change(layer=_without_recurrent_dropout))
+            self._try_under("fused", without_recurrent_dropout)
         self._try_layers(rows, at_ceiling=at_ceiling)
 
     def _shortest_step(self) -> float:
@@ -257,12 +258,6 @@ def _rolled(layer: Any) -> Any:
     if not getattr(layer, "unroll", False):
         return None
     return type(layer).from_config({**layer.get_config(), "unroll": False})
-
-
-def _without_recurrent_dropout(layer: Any) -> Any:
-    if not getattr(layer, "recurrent_dropout", 0):
-        return None
-    return type(layer).from_config({**layer.get_config(), "recurrent_dropout": 0.0})
 
 
 def _ungrouped(layer: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from fitdoctor.recorder.backends.model_state import all_layers
@@ -55,6 +55,24 @@ def in_policy(model: Any, name: str) -> Context:
 def without_metrics(model: Any) -> Context:
     """The step without the metrics given to compile(); the loss is still tracked."""
     return lambda: _attribute(model, "_compile_metrics", None)
+
+
+def without_recurrent_dropout(model: Any) -> Context:
+    """Recurrent layers may take their fused path: the dropout inside the recurrence is off."""
+    cells = [
+        getattr(layer, "cell", layer)
+        for layer in all_layers(model)
+        if getattr(layer, "recurrent_dropout", 0)
+    ]
+
+    @contextmanager
+    def changed() -> Iterator[None]:
+        with ExitStack() as stack:
+            for cell in cells:
+                stack.enter_context(_attribute(cell, "recurrent_dropout", 0.0))
+            yield
+
+    return changed
 
 
 @contextmanager
