@@ -59,15 +59,14 @@ def test_a_switch_that_is_on_can_be_turned_and_put_back(
 def test_the_users_line_is_found_and_a_comment_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Put together here, so that this file and other tests do not name it.
+    word = "_".join(("run", "functions", "oddly"))
     script = tmp_path / "settings_of_mine.py"
-    script.write_text(
-        "# run_functions_eagerly is slow\nimport x\ntf.config.run_functions_eagerly(DEBUG)\n"
-    )
+    script.write_text(f"# {word} is slow\nimport x\ntf.config.{word}(DEBUG)\n")
     module = ModuleType("settings_of_mine")
     module.__file__ = str(script)
     monkeypatch.setitem(sys.modules, "settings_of_mine", module)
-    switch = Switch("tf.config.run_functions_eagerly(True)", lambda on: None)
-    place = place_of_switch(switch)
+    place = place_of_switch(Switch(f"tf.config.{word}(True)", lambda on: None))
     assert place is not None
     assert (place.file, place.line) == (str(script), 3)
 

@@ -35,9 +35,10 @@ def suspected(recording: Recording, backends: tuple[str, ...] = ()) -> list[Tria
         backends: Other backends to try, when the user wants to know.
     """
     workload = _main_workload(recording)
+    if workload is None:
+        return []
     # Ended by us, or by itself and well: a script that fails would only fail again.
-    ended_well = recording.examined or recording.exit_code == 0
-    if workload is None or not ended_well:
+    if not recording.examined and recording.exit_code != 0:
         return []
     trials = []
     threads = workload.result("threads") or {}
