@@ -98,12 +98,18 @@ class TestSlowLayer:
 
 def python_in_step(share: float) -> dict[str, Any]:
     place = ["/user/train.py", 12, "mine", 40]
+    place[3] = round(60 * share)
     return {"samples": 60, "user_share": share, "functions": [place], "lines": [place]}
 
 
 class TestHostOp:
     def test_silent_where_python_is_hardly_ever_seen_in_the_step(self) -> None:
         assert mo004.RULE.detect(model_view(step_python=python_in_step(0.05))) is None
+
+    def test_silent_on_a_thread_that_runs_without_steps_too(self) -> None:
+        seen = python_in_step(0.9)
+        seen["without_steps"] = [["/user/train.py", 12, "mine", 30]]
+        assert mo004.RULE.detect(model_view(step_python=seen)) is None
 
     def test_silent_where_no_function_of_the_users_was_seen(self) -> None:
         seen = {**python_in_step(0.9), "functions": []}

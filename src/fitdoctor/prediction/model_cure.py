@@ -66,10 +66,16 @@ def layer_share(view: View, layer: LayerCost) -> Interval:
 
 def saved_by_layer(view: View, layer: LayerCost, needed_ns: float) -> Interval:
     """Nanoseconds per step saved when a layer is written with operations on the whole batch."""
-    if layer.step is None or view.frozen is None:
+    if layer.step is None:
+        return Interval.exact(0.0)
+    return saved_of_layer(view, layer, WRITTEN_WELL.scaled(needed_ns / layer.step.value))
+
+
+def saved_of_layer(view: View, layer: LayerCost, left: Interval) -> Interval:
+    """Nanoseconds per step saved when this part of a layer's time is left."""
+    if view.frozen is None:
         return Interval.exact(0.0)
     share = layer_share(view, layer)
-    left = WRITTEN_WELL.scaled(needed_ns / layer.step.value)
     step = min(view.frozen.value, view.costs.total.value)
     return Interval(
         step * share.value * max(0.0, 1 - left.value),

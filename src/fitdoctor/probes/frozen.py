@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from fitdoctor.recorder.calls import Call
 
 SECONDS = 1.5
 SAMPLED_SECONDS = 0.6
+IDLE_SECONDS = 0.3
 WARM_UP_STEPS = 3
 
 
@@ -32,11 +34,17 @@ def time_steps(stepper: Stepper, executions: int, seconds: float) -> Windows:
 def python_in_steps(
     backend: Backend, call: Call, function: Callable[..., Any], batch: Any, result: Any
 ) -> Data:
-    """Which of the user's lines run during steps that are compiled: only host ops call any."""
+    """Which of the user's functions run during compiled steps: only host ops call any.
+
+    A thread of the user's own (a monitor, a loader that reads ahead) runs with or without steps;
+    what is seen without them is told beside it.
+    """
     stepper = backend.stepper(call, function, batch, result)
+    with StackSampler() as without:
+        time.sleep(IDLE_SECONDS)
     with StackSampler() as sampler:
         time_steps(stepper, call.executions, SAMPLED_SECONDS)
-    return sampler.result()
+    return {**sampler.result(), "without_steps": without.result()["functions"]}
 
 
 def frozen_steps(

@@ -51,9 +51,13 @@ from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
-from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.model_cure import layer_share, saved_by_change, saved_by_layer
+from fitdoctor.prediction.model_cure import (
+    layer_share,
+    saved_by_change,
+    saved_by_layer,
+    saved_of_layer,
+)
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -85,15 +89,9 @@ class SlowLayer:
         data = view.result("one_call") or {}
         layer = next((one for one in view.layers if one.name == data.get("layer")), None)
         together = from_windows(data["ns"]) if data else None
-        if layer is None or layer.step is None or together is None or view.frozen is None:
+        if layer is None or layer.step is None or together is None:
             return None
-        share, left = layer_share(view, layer), together.divided_by(layer.step)
-        step = min(view.frozen.value, view.costs.total.value)
-        saved = Interval(
-            step * share.value * max(0.0, 1 - left.value),
-            step * share.low * max(0.0, 1 - left.high),
-            step * share.high * max(0.0, 1 - left.low),
-        )
+        saved = saved_of_layer(view, layer, together.divided_by(layer.step))
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None

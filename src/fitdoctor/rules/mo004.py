@@ -13,7 +13,7 @@ back. Nothing around it can be fused or run on a device, and gradients stop ther
   torch, tensors become NumPy arrays while it runs;
 - the layer alone is 5 % or more of the step;
 - or, wherever in the step it is called from: while compiled steps run on a frozen batch, a function
-  of the user's is seen running in at least 15 % of the samples.
+  of the user's is seen running in at least 15 % of the samples, and not while no step runs.
 
 ## Predicted gain
 The step if the layer took three times what its arithmetic needs on this machine. For code outside
@@ -79,10 +79,15 @@ class HostOpInModel:
 
     def _in_step(self, view: View) -> Finding | None:
         seen = view.result("step_python") or {}
-        share = float(seen.get("user_share") or 0.0)
-        if share < SEEN_SHARE or not seen.get("functions"):
+        # A thread that runs without steps as well is not called by them.
+        other = {tuple(row[:3]) for row in seen.get("without_steps") or ()}
+        called = [row for row in seen.get("functions") or () if tuple(row[:3]) not in other]
+        if not called:
             return None
-        file, line, function, _ = seen["functions"][0]
+        file, line, function, count = called[0]
+        share = min(1.0, count / max(1, seen["samples"]))
+        if share < SEEN_SHARE:
+            return None
         step = min(view.ceiling_step.value, view.costs.total.value) * share
         saved = Interval(step * MOSTLY, step * HALF, step)
         priced = gain(view.costs.total, saved)
