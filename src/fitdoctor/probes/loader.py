@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fitdoctor.probes.experiment import Data
-from fitdoctor.probes.stacks import StackSampler
+from fitdoctor.probes.stacks import StackSampler, in_user_code
 from fitdoctor.probes.windows import MIN_WINDOWS, Windows, measure
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.inputs.fresh import EndlessLoader
@@ -28,6 +28,7 @@ def loader_alone(
     sampled_seconds: float = SAMPLED_SECONDS,
 ) -> Data:
     """Batches per second without a model, CPU use, and the user's lines that ran meanwhile."""
+    others = in_user_code()
     loader = EndlessLoader(fresh)
     try:
         begin = time.perf_counter()
@@ -37,7 +38,7 @@ def loader_alone(
         if _varies(windows):
             # Threads that fight for a lock come in bursts: see more of them.
             windows = _timed(loader, LONGER * seconds)
-        with StackSampler() as sampler:
+        with StackSampler(ignoring=others) as sampler:
             _timed(loader, sampled_seconds)
     finally:
         loader.close()

@@ -22,9 +22,12 @@ LOCK_HELD_S = 0.00025
 class StackSampler:
     """Samples all threads' stacks from a thread of its own, for the length of a probe."""
 
-    def __init__(self, period_s: float = PERIOD_S) -> None:
-        """Prepare; nothing runs until `start`."""
+    def __init__(
+        self, period_s: float = PERIOD_S, *, ignoring: frozenset[int] = frozenset()
+    ) -> None:
+        """Prepare; nothing runs until `start`. Threads to ignore: see `in_user_code`."""
         self._period = period_s
+        self._ignored = ignoring
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="fitdoctor-stacks")
         self.samples = 0
@@ -58,7 +61,7 @@ class StackSampler:
     def _look(self, frames: dict[int, FrameType], own: int) -> None:
         seen = False
         for thread, frame in frames.items():
-            if thread == own:
+            if thread == own or thread in self._ignored:
                 continue
             place = innermost_user_line(frame)
             if place is None:
@@ -80,6 +83,12 @@ class StackSampler:
             "lines": _top(self.lines),
             "functions": _top(self.functions),
         }
+
+
+def in_user_code() -> frozenset[int]:
+    """Threads that run the user's code now, before a probe begins: a monitor, an earlier loader."""
+    frames = sys._current_frames().items()
+    return frozenset(thread for thread, frame in frames if innermost_user_line(frame) is not None)
 
 
 def innermost_user_line(frame: FrameType | None) -> tuple[str, int, str, int] | None:
