@@ -34,6 +34,7 @@ class Options:
     may_differ: bool
     no_check: bool
     quiet: bool
+    recording: Path | None = None
 
     def say(self, text: str) -> None:
         """Write a line unless told to be quiet."""
@@ -117,6 +118,13 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
     callback=_finite,
     help="Training time of one run.",
 )
+@click.option(
+    "--from",
+    "recording",
+    type=click.Path(path_type=Path),
+    metavar="REC",
+    help="Use this recording of SCRIPT instead of examining it again.",
+)
 @click.option("--unsafe", is_flag=True, help="Also apply cures that may change numbers or order.")
 @click.option("--each", is_flag=True, help="Also prove every cure by itself.")
 @click.option("--boost", is_flag=True, help="Prove what boost would run, against plain.")
@@ -140,6 +148,7 @@ def command(
     max_runs: int,
     steps: int | None,
     window: float,
+    recording: Path | None,
     **choices: bool,
 ) -> None:
     """Prove that SCRIPT trains faster with its cures, or that a second script does.
@@ -157,7 +166,7 @@ def command(
     if output is not None:
         check_writable(output, force=force)
     limits = Limits(precision / 100, budget, max_runs, steps, window)
-    options = Options(limits=limits, **choices)
+    options = Options(limits=limits, recording=recording, **choices)
     if not module and not one and _names_a_script(args):
         check_script(args[0])
         _refuse_cure_options(options)
@@ -173,7 +182,8 @@ def _names_a_script(args: tuple[str, ...]) -> bool:
 
 
 def _refuse_cure_options(options: Options) -> None:
-    given = [name for name in ("unsafe", "each", "boost") if getattr(options, name)]
+    names = {"unsafe": "unsafe", "each": "each", "boost": "boost", "recording": "from"}
+    given = [option for name, option in names.items() if getattr(options, name)]
     if given:
         raise UsageError(
             f"--{given[0]} is about the cures of one script; two scripts were given",
@@ -197,6 +207,7 @@ def _prove_pair(before: str, after: str, args: tuple[str, ...], options: Options
 
 
 def _prove_cures(script: str, args: tuple[str, ...], module: bool, options: Options) -> Proof:
+    from fitdoctor.cli.report import existing
     from fitdoctor.proof.cures_proof import prove_cures
     from fitdoctor.proof.side import Side
 
@@ -211,6 +222,7 @@ def _prove_cures(script: str, args: tuple[str, ...], module: bool, options: Opti
             may_differ=options.may_differ or options.unsafe,
             check=not options.no_check,
             tell=options.tell,
+            recording=None if options.recording is None else existing(options.recording),
         )
 
 

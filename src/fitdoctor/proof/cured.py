@@ -11,7 +11,7 @@ from fitdoctor.cures.choice import predicted
 from fitdoctor.cures.patch import Patch
 from fitdoctor.cures.prescription import prescribe
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.errors import FitdoctorError
+from fitdoctor.errors import FitdoctorError, UsageError
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
@@ -19,6 +19,7 @@ from fitdoctor.proof.equivalence import CureClass
 from fitdoctor.proof.measure import steady_step_ns
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.side import Side
+from fitdoctor.recording.reader import read_recording
 from fitdoctor.recording.schema import Recording
 
 # Probes of a long examination go on well after the recorded window.
@@ -62,14 +63,38 @@ def examine(target: Side, folder: Path, *, budget_s: float) -> Examined:
             expected="a script that trains",
             advice=f"fitdoctor run {target.target}",
         )
-    diagnosis = diagnose(run.recording)
+    return _judged(target, run.recording)
+
+
+def examined_before(target: Side, path: Path) -> Examined:
+    """The examination that `fitdoctor run` already made of the same script.
+
+    Raises:
+        UsageError: the recording is of another script, or of other arguments.
+        ExaminationFailed: nothing that was seen trained.
+    """
+    recording = read_recording(path)
+    told = recording.header.get("script") or {}
+    was = (told.get("path"), tuple(told.get("argv") or ()), bool(told.get("module")))
+    if was != (target.target, target.args, target.module):
+        raise UsageError(
+            f"{path} is a recording of {' '.join([str(was[0]), *was[1]])}, "
+            f"not of {' '.join([target.target, *target.args])}",
+            expected="a recording of the same script with the same arguments",
+            advice="leave --from out: the script is then examined first",
+        )
+    return _judged(target, recording)
+
+
+def _judged(target: Side, recording: Recording) -> Examined:
+    diagnosis = diagnose(recording)
     if not diagnosis.workloads:
         raise ExaminationFailed(
             f"{target.target} did not train with Keras",
             expected="a script that calls fit, predict, evaluate or trains in a loop",
             advice=f"fitdoctor run {target.target}",
         )
-    return Examined(target, diagnosis, run.recording, steady_step_ns(run.recording))
+    return Examined(target, diagnosis, recording, steady_step_ns(recording))
 
 
 def patch_of(examined: Examined, findings: Sequence[Finding], *, unsafe: bool) -> Patch:

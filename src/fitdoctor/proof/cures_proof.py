@@ -11,6 +11,7 @@ from fitdoctor.proof.cured import (
     class_of,
     cured_side,
     examine,
+    examined_before,
     line_of,
     patch_of,
     plain_side,
@@ -37,6 +38,7 @@ def prove_cures(
     may_differ: bool,
     check: bool,
     tell: Tell,
+    recording: Path | None = None,
 ) -> Proof:
     """Examine a script and prove what its cures gain.
 
@@ -50,9 +52,13 @@ def prove_cures(
         may_differ: whether other learning may be proven.
         check: whether to compare data and learning.
         tell: progress.
+        recording: an examination of the same script, if there is one already.
     """
-    tell(f"examining {target.target}")
-    examined = examine(target, folder, budget_s=EXAMINATION_S)
+    if recording is not None:
+        examined = examined_before(target, recording)
+    else:
+        tell(f"examining {target.target}")
+        examined = examine(target, folder, budget_s=EXAMINATION_S)
     patch = patch_of(examined, examined.findings, unsafe=unsafe)
     if trial and patch:
         patch = kept_cures(examined, patch, folder, tell=tell, unsafe=unsafe)
