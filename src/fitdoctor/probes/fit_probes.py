@@ -203,13 +203,19 @@ class FitExamination:
         lost = (self._period_ns or 0.0) - (step_ns or 0.0)
         kind = self._facts.get("kind")
         adapter = getattr(self._call.epoch_iterator, "data_adapter", None)
-        if lost <= 0 or (alone is not None and (_median(alone) or 0.0) < EXPLAINS * lost):
+        if lost <= 0 or (alone is not None and self._loading_ns(alone) < EXPLAINS * lost):
             return
         if adapter is not None and kind == "tf.data":
             input_probes.probe_pipeline(self._probe, adapter._dataset)
         elif adapter is not None and kind == "PyDataset":
             input_probes.probe_workers(self._probe, adapter, alone, self._backend.name)
         input_probes.probe_hdf5(self._probe, self._hdf5, self._steps())
+
+    def _loading_ns(self, alone: Data) -> float:
+        """What loading may cost a step: bursts, and the start of each epoch, are part of it."""
+        windows = alone["ns"]
+        often = (self._call.epochs + 1) / max(1, self._call.steps)
+        return sum(windows) / max(1, len(windows)) + often * alone["first_batch_ns"]
 
     def _steps(self) -> int:
         """All steps of this line so far; a running call is not in its total yet."""
