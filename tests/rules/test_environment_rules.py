@@ -182,3 +182,5 @@ def test_a_slower_backend_is_the_last_resort() -> None:
     }
     found = diagnose(recording(fit_workload(probes=probes))).workloads[0].findings
     assert [finding.rule for finding in found] == ["EN002"]
+    (edit,) = found[0].cure.edits
+    assert "TF_NUM_INTRAOP_THREADS" in edit.names

@@ -114,6 +114,8 @@ def test_fires_on_a_switch_that_makes_all_functions_eager() -> None:
     assert finding.where == Where("/user/t.py", 3)
     assert finding.message.startswith("tf.config.run_functions_eagerly(True) is set")
     assert finding.gain.value == pytest.approx(5.3, rel=0.1)  # 1 ms of 10 is not the step
+    (edit,) = finding.cure.edits
+    assert (edit.where, edit.names) == (Where("/user/t.py", 3), ("run_functions_eagerly",))
 
 
 def test_the_switch_is_named_in_a_fit_too() -> None:

@@ -88,6 +88,24 @@ class TestSlowLayer:
         assert finding.gain.value == pytest.approx(20 / 5, rel=0.1)
         assert "vectorise" in finding.cure.summary
 
+    def mapped(self, vectorised: float):
+        row = layer("rows", 9 * MS, alone=15 * MS, loops=1, is_user=True, file="/u/m.py", line=7)
+        calls = [{"call": "map_fn", "file": "/u/m.py", "line": 9}]
+        return model_view(row, step_vectorised=windows(vectorised, calls=calls))
+
+    def test_a_vectorised_map_that_is_no_faster_is_not_offered(self) -> None:
+        finding = mo003.RULE.detect(self.mapped(20 * MS))
+        assert finding is None or finding.cure.edits == ()
+
+    def test_a_map_over_rows_is_priced_by_its_vectorised_twin(self) -> None:
+        finding = mo003.RULE.detect(self.mapped(4 * MS))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(5, rel=0.05)
+        assert (finding.where.file, finding.where.line) == ("/u/m.py", 9)
+        (edit,) = finding.cure.edits
+        assert edit.in_words() == "call vectorized_map() instead of map_fn()"
+        assert finding.cure.safety == "unsafe"
+
     def test_grouped_convolution_by_trial(self) -> None:
         grouped = layer("conv", 9 * MS, alone=18 * MS, settings={"groups": 8})
         finding = mo003.RULE.detect(model_view(grouped, **copies(20 * MS, ungrouped=2 * MS)))
@@ -213,6 +231,7 @@ class TestExplodingTrace:
 
         call = replace(workload.calls[0], start_up=first)
         probes = copies(20 * MS, rolled=40 * MS) if rolled else {}
+        probes["unrolled"] = {"types": ["GRU", "LSTM"]}
         made = fit_workload(probes={"frozen_batch": windows(20 * MS), **probes}).probes
         return view(replace(workload, calls=(call,), probes=made))
 
@@ -231,3 +250,5 @@ class TestExplodingTrace:
         # 10 s and 16 steps of 20 ms, against 1 s and 16 steps of 40 ms.
         assert finding.gain.value == pytest.approx(10.32 / 1.64, rel=0.05)
         assert "pay off after 450 steps" in finding.cure.summary
+        words = [edit.in_words() for edit in finding.cure.edits]
+        assert words == ["remove unroll from GRU()", "remove unroll from LSTM()"]

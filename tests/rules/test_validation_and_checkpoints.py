@@ -81,16 +81,22 @@ class TestFrequentCheckpoint:
         assert finding is not None
         assert finding.gain.value == pytest.approx(40 / (10 + 30 / 200), rel=0.02)
         assert 'save_freq="epoch"' in finding.cure.summary
+        (edit,) = finding.cure.edits
+        assert (edit.call, edit.value) == ("ModelCheckpoint", '"epoch"')
 
     def test_a_save_per_short_epoch(self) -> None:
         finding = cb003.RULE.detect(saving("ModelCheckpoint", "epoch", 10 * MS))
         assert finding is not None
         assert finding.gain.value == pytest.approx(20 / 12, rel=0.02)
+        assert finding.cure.edits == ()  # how often is enough is not ours to say
 
     def test_tensorboard_is_writing_too(self) -> None:
         finding = cb003.RULE.detect(saving("TensorBoard", "batch", 30 * MS))
         assert finding is not None
         assert 'update_freq="epoch"' in finding.cure.summary
+        assert [edit.keyword for edit in finding.cure.edits] == ["update_freq"]
+        histograms = cb003.RULE.detect(saving("TensorBoard", "epoch", 30 * MS))
+        assert [edit.keyword for edit in histograms.cure.edits] == ["histogram_freq"]
 
 
 class TestHeavyMetrics:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from fitdoctor.cures.calls import (
     argument_of,
+    called_name,
     calls_at,
     find_call,
     is_constant,
@@ -23,6 +24,7 @@ from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
 from fitdoctor.cures.draft import Draft, Splice
 from fitdoctor.cures.imports import with_names
 from fitdoctor.findings.edits import DropKeyword, RenameCall, SetKeyword, WrapArgument
+from fitdoctor.findings.place import ANYWHERE
 
 _COMMENT_LEFT = re.compile(r"[ \t]*#[^\r\n]*")
 _SPACE = re.compile(r"[ \t]*")
@@ -32,6 +34,8 @@ _HARMLESS = {"epochs": "1", "initial_epoch": "0", "steps_per_epoch": "1", "steps
 
 def set_keyword(draft: Draft, edit: SetKeyword) -> Draft:
     """Give a call a keyword, or the keyword another value."""
+    if edit.where.line == ANYWHERE:
+        return _set_everywhere(draft, edit)
     call = find_call(draft, edit.where.line, edit.call)
     given = argument_of(call, edit.keyword, edit.position)
     draft, value = with_names(draft, call, edit.value, edit.imports)
@@ -51,8 +55,39 @@ def set_keyword(draft: Draft, edit: SetKeyword) -> Draft:
     return draft.spliced(Splice(begin, draft.end(given), value))
 
 
+def _set_everywhere(draft: Draft, edit: SetKeyword) -> Draft:
+    """Another value where the keyword is given, which is the same everywhere."""
+    values = [argument.value for _, argument in _given(draft, edit.call, edit.keyword)]
+    if len({draft.code(value) for value in values}) > 1:
+        raise DeclinedEdit(f"calls of {edit.call}() are given different {edit.keyword}")
+    if all(same_code(draft.code(value), edit.value) for value in values):
+        raise AlreadyThere(f"{edit.call}() has {edit.keyword}={edit.value}")
+    return draft.spliced(*(Splice(draft.start(v), draft.end(v), edit.value) for v in values))
+
+
+def _given(draft: Draft, name: str, keyword: str) -> list[tuple[cst.Call, cst.Arg]]:
+    """The calls in the file that are given a keyword, and what they are given.
+
+    Raises:
+        DeclinedEdit: There is none, or one is given what a variable holds.
+    """
+    calls = [call for call in draft.nodes(cst.Call) if called_name(call) == name]
+    pairs = [(call, keyword_argument(call, keyword)) for call in calls]
+    found = [(call, argument) for call, argument in pairs if argument is not None]
+    if not found:
+        raise DeclinedEdit(f"no call of {name}() in this file is given {keyword}")
+    for _, argument in found:
+        if not is_constant(argument.value):
+            raise DeclinedEdit(f"{keyword} comes from `{draft.code(argument.value)[:60]}`")
+    return found
+
+
 def drop_keyword(draft: Draft, edit: DropKeyword) -> Draft:
     """Take a keyword out of a call."""
+    if edit.where.line == ANYWHERE:
+        found = _given(draft, edit.call, edit.keyword)
+        splices = [_removed(draft, call, argument) for call, argument in found]
+        return draft.spliced(*(splice for one in splices for splice in one))
     call = find_call(draft, edit.where.line, edit.call)
     given = keyword_argument(call, edit.keyword)
     if given is None:

@@ -9,6 +9,7 @@ from fitdoctor.cures.arguments import drop_keyword, rename_call, set_keyword, wr
 from fitdoctor.cures.chains import append_call, dataset_option, swap_calls
 from fitdoctor.cures.draft import Draft
 from fitdoctor.cures.loops import cast_before, hoist_compile
+from fitdoctor.cures.settings import drop_setting
 from fitdoctor.cures.statements import decorate
 from fitdoctor.findings import edits
 
@@ -22,6 +23,7 @@ _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.WrapArgument: wrap_argument,
     edits.Decorate: decorate,
     edits.CastBefore: cast_before,
+    edits.DropSetting: drop_setting,
     edits.HoistCompile: hoist_compile,
 }
 

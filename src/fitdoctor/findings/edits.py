@@ -3,6 +3,9 @@
 A rule knows what would help and where. How the text is changed, and whether it can be at all,
 is the business of `cures/`. Values are Python source text. `imports` are the import statements
 under which a value's names are written; a file that binds them otherwise keeps its own names.
+
+Where the line is ANYWHERE, it was not recorded: a keyword is then set or dropped in every call of
+that name in the file that is given it.
 """
 
 from __future__ import annotations
@@ -166,6 +169,21 @@ class CastBefore:
 
 
 @dataclass(frozen=True)
+class DropSetting:
+    """`os.environ["OMP_NUM_THREADS"] = "32"` goes, and so does `set_num_threads(32)`.
+
+    The statement at the place, or, ANYWHERE, all of the file that make the setting.
+    """
+
+    where: Where
+    names: tuple[str, ...]  # of environment variables, options or functions: the same setting
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"remove the statement that sets {' or '.join(self.names)}"
+
+
+@dataclass(frozen=True)
 class HoistCompile:
     """`model.compile(Adam(rate), loss)` moves out of its loop; the rate is set in its place."""
 
@@ -186,6 +204,7 @@ Edit = (
     | WrapArgument
     | Decorate
     | CastBefore
+    | DropSetting
     | HoistCompile
 )
 

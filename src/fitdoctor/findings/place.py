@@ -7,6 +7,9 @@ from typing import Any
 
 from fitdoctor.recording.schema import RecordedWorkload
 
+# The line of an edit whose place was not recorded: it is looked for in the whole file.
+ANYWHERE = -1
+
 
 @dataclass(frozen=True)
 class Where:

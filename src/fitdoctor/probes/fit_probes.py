@@ -215,7 +215,7 @@ class FitExamination:
         """What loading may cost a step: bursts, and the start of each epoch, are part of it."""
         windows = alone["ns"]
         often = (self._call.epochs + 1) / max(1, self._call.steps)
-        return sum(windows) / max(1, len(windows)) + often * alone["first_batch_ns"]
+        return float(sum(windows) / max(1, len(windows)) + often * alone["first_batch_ns"])
 
     def _steps(self) -> int:
         """All steps of this line so far; a running call is not in its total yet."""

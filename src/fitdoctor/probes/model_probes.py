@@ -9,6 +9,7 @@ from typing import Any
 from fitdoctor.probes import layers, machine_ceiling, settings
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.repeated_calls import MANY_CALLS, one_call_instead
+from fitdoctor.probes.vectorised_maps import vectorised_maps
 from fitdoctor.probes.what_if import step_of_copy, step_under
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import Backend
@@ -78,6 +79,8 @@ class ModelExamination:
                 )
                 self._probe("optimizer_update", self._optimizer_update)
                 self._try_one_call(rows)
+                if any(row.get("loops") and row["is_user"] for row in rows):
+                    self._probe("step_vectorised", self._vectorised)
         if model.jit_compile is True and self._backend.name != "jax":
             self._probe("jit_off", self._without_jit)
         if _is_low_precision(model):
@@ -89,7 +92,10 @@ class ModelExamination:
         # Keras's own metrics cost little beside a long step; the user's may cost anything.
         if metrics and (step_ns < METRICS_STEP_NS or _any_users_metric(metrics)):
             self._try_under("without_metrics", without_metrics)
-        if any(getattr(layer, "unroll", False) for layer in all_layers(model)):
+        unrolled = [layer for layer in all_layers(model) if getattr(layer, "unroll", False)]
+        if unrolled:
+            types = sorted({type(layer).__name__ for layer in unrolled})
+            self._probe("unrolled", lambda: {"types": types})
             self._try("rolled", Change(layer=_rolled))
         if any(getattr(layer, "recurrent_dropout", 0) for layer in all_layers(model)):
             self._try_under("fused", without_recurrent_dropout)
@@ -211,6 +217,10 @@ class ModelExamination:
             *zip(model.non_trainable_variables, state[1], strict=False),
         ]
         return {id(variable): value for variable, value in pairs}
+
+    def _vectorised(self) -> Data:
+        forward = self._forward(self._batch)
+        return vectorised_maps(self._backend, self._call, self._batch, self._result, forward)
 
     def _forward(self, batch: Any) -> Callable[[], Any]:
         """The model's forward pass on a batch; on JAX with the state of the running fit."""

@@ -37,8 +37,9 @@ from __future__ import annotations
 
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.edits import Edit, SetKeyword
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import ANYWHERE, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.recording.schema import CallbackTotal
@@ -83,7 +84,7 @@ class FrequentCheckpoint:
                 f"{percent(spent / total.value)} of the time"
             ),
             gain=gain(total, saved),
-            cure=Cure(self.safety, _advice(heaviest)),
+            cure=Cure(self.safety, _advice(heaviest), _less_often(view, heaviest)),
             evidence={
                 "callback": heaviest.name,
                 "hook": heaviest.hook,
@@ -108,6 +109,21 @@ def _advice(heaviest: CallbackTotal) -> str:
     if heaviest.hook == "epoch":
         return f"save every {EVERY_EPOCHS} epochs, or save_weights_only=True"
     return f'{heaviest.name}(save_freq="epoch")'
+
+
+def _less_often(view: View, heaviest: CallbackTotal) -> tuple[Edit, ...]:
+    """Once per epoch; how often is better still is for the user to say."""
+    file = view.recorded.file
+    if not file:
+        return ()
+    where = Where(file, ANYWHERE)
+    if heaviest.name == "TensorBoard":
+        if heaviest.hook == "epoch":
+            return (SetKeyword(where, "TensorBoard", "histogram_freq", "0"),)
+        return (SetKeyword(where, "TensorBoard", "update_freq", '"epoch"'),)
+    if heaviest.hook == "epoch":
+        return ()
+    return (SetKeyword(where, heaviest.name, "save_freq", '"epoch"'),)
 
 
 RULE = FrequentCheckpoint()

@@ -36,8 +36,9 @@ from __future__ import annotations
 
 from fitdoctor.analysis.rows import compile_events, rows_of
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.edits import DropKeyword, Edit
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import ANYWHERE, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.units import duration
 
@@ -78,7 +79,7 @@ class ExplodingTrace:
         else:
             first, step = rolled
             pays_off = _pays_off(plain, start / starts, first, step)
-            cure = Cure(self.safety, f"unroll=False{pays_off}")
+            cure = Cure(self.safety, f"unroll=False{pays_off}", _not_unrolled(view))
         ratio = now / (starts * first + steps * step)
         return Finding(
             rule=self.code,
@@ -130,6 +131,14 @@ def _rolled(view: View, plain: float) -> tuple[float, float] | None:
 
 def _traced(view: View) -> float:
     return float(sum(event.dur for event in compile_events(view.recorded)))
+
+
+def _not_unrolled(view: View) -> tuple[Edit, ...]:
+    """The layers' own calls were not recorded; the file that trains often builds them too."""
+    file, types = view.recorded.file, (view.result("unrolled") or {}).get("types", ())
+    if not file:
+        return ()
+    return tuple(DropKeyword(Where(file, ANYWHERE), name, "unroll") for name in types)
 
 
 def _pays_off(plain: float, start: float, first: float, step: float) -> str:

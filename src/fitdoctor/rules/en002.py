@@ -34,11 +34,19 @@ The cores are there: then the number does not matter.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.edits import DropSetting, Edit
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import ANYWHERE
 from fitdoctor.rules._fresh_runs import fresh_runs
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
+
+# What sets the number of threads inside one operation.
+SETTINGS = {
+    "tensorflow": ("TF_NUM_INTRAOP_THREADS", "set_intra_op_parallelism_threads"),
+    "torch": ("set_num_threads", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+}
 
 
 class ThreadQuotaMismatch:
@@ -62,10 +70,19 @@ class ThreadQuotaMismatch:
             f"{asked} threads compute on {allowed} allowed core{'s' if allowed != 1 else ''}; with "
             f"as many threads as cores a step takes {duration(trial.changed)} instead of "
             f"{duration(trial.as_is)}",
-            Cure(self.safety, f"leave the number of threads unset, or set it to {allowed}"),
+            Cure(
+                self.safety,
+                f"leave the number of threads unset, or set it to {allowed}",
+                _unset(view),
+            ),
             asked=asked,
             allowed=allowed,
         )
+
+
+def _unset(view: View) -> tuple[Edit, ...]:
+    file, names = view.recorded.file, SETTINGS.get(view.backend)
+    return (DropSetting(Where(file, ANYWHERE), names),) if file and names else ()
 
 
 RULE = ThreadQuotaMismatch()

@@ -52,7 +52,7 @@ from typing import Any
 
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword, Edit
+from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword, DropSetting, Edit
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
@@ -99,7 +99,7 @@ class EagerExecution:
             f"{switch} is set" if switch else "run_eagerly is set",
             _off(switch) if switch else "remove run_eagerly=True from compile()",
             left=_in_keras_loop(view, compiled),
-            edits=() if switch else _not_eager(view),
+            edits=_switched_off(data) if switch else _not_eager(view),
         )
 
     def _switched_loop(self, view: View) -> Finding | None:
@@ -113,7 +113,15 @@ class EagerExecution:
             return None
         where = _switched_at(data) or place_of(view.recorded)
         switch = str(data["switch"])
-        return self._finding(view, eager, compiled, where, f"{switch} is set", _off(switch))
+        return self._finding(
+            view,
+            eager,
+            compiled,
+            where,
+            f"{switch} is set",
+            _off(switch),
+            edits=_switched_off(data),
+        )
 
     def _loop(self, view: View) -> Finding | None:
         data = view.result("compiled_step")
@@ -199,6 +207,12 @@ class EagerExecution:
 
 def _switched_at(data: dict[str, Any]) -> Where | None:
     return Where(str(data["file"]), int(data["line"])) if data.get("file") else None
+
+
+def _switched_off(data: dict[str, Any]) -> tuple[Edit, ...]:
+    where = _switched_at(data)
+    name = str(data["switch"]).partition("(")[0].split(".")[-1]
+    return (DropSetting(where, (name,)),) if where is not None else ()
 
 
 def _off(switch: str) -> str:

@@ -20,7 +20,8 @@ operations instead of one large one.
   inputs together is faster.
 
 ## Predicted gain
-For a grouped convolution the step of that copy; for repeated calls the time of one call instead.
+For a grouped convolution the step of that copy; for `tf.map_fn` and `keras.ops.map` the step with
+`vectorized_map` in their place; for repeated calls the time of one call instead.
 Otherwise the step if the layer needed three times its ideal time.
 
 ## Example
@@ -37,7 +38,9 @@ class Normalise(keras.layers.Layer):
 On a CPU `Conv2D(64, 3)` or `SeparableConv2D` instead of `Conv2D(64, 3, groups=8)`.
 
 ## Fix safety
-Vectorising keeps the result but for rounding. Another convolution is another model. Advice.
+Vectorising keeps the result but for rounding; `vectorized_map` is offered where the model gave the
+same on a batch with it (unsafe: rounding). The rest is advice: another convolution is another
+model.
 
 ## When not to
 - Recurrent layers work step by step by nature.
@@ -49,11 +52,13 @@ from __future__ import annotations
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import Edit, RenameCall
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.model_cure import (
     layer_share,
+    priced_change,
     saved_by_change,
     saved_by_layer,
     saved_of_layer,
@@ -67,6 +72,15 @@ SHARE = 0.2
 SLOWNESS = 10.0
 # Calling a layer alone has a price of some tenths of a millisecond, whatever it computes.
 SHORT_NS = 2e6
+MAP_SETTINGS = (
+    "dtype",
+    "fn_output_signature",
+    "parallel_iterations",
+    "back_prop",
+    "swap_memory",
+    "infer_shape",
+    "name",
+)
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
 
 
@@ -83,7 +97,42 @@ class SlowLayer:
         """The layer that loses most against what it needs, or by being called again and again."""
         if view.frozen is None or view.is_group:
             return None
-        return self._one_call(view) or self._slow(view)
+        return self._one_call(view) or self._mapped(view) or self._slow(view)
+
+    def _mapped(self, view: View) -> Finding | None:
+        """A map over rows, whose vectorised twin was tried."""
+        slow, data = _slowest(view), view.result("step_vectorised")
+        priced = priced_change(view, "vectorised", WORTH_GAIN)
+        if slow is None or slow.step is None or data is None or priced is None:
+            return None
+        if view.frozen is None:
+            return None
+        calls = [(one["call"], Where(one["file"], int(one["line"]))) for one in data["calls"]]
+        names = " and ".join(sorted({name for name, _ in calls}))
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=calls[0][1],
+            message=(
+                f"the layer {slow.name} ({slow.type}) maps over its rows one by one: a step takes "
+                f"{duration(view.frozen.value)}, with all rows at once "
+                f"{duration(priced.step.value)}"
+            ),
+            gain=priced.gain,
+            cure=Cure(
+                "unsafe",
+                f"vectorized_map instead of {names}: it gave the same on a batch",
+                tuple(_vectorised(name, where) for name, where in calls),
+            ),
+            evidence={
+                "layer": slow.name,
+                "type": slow.type,
+                "layer_ns": round(slow.step.value),
+                "vectorised_step_ns": round(priced.step.value),
+                "loops": slow.loops,
+            },
+            saves={"step": priced.saved},
+        )
 
     def _one_call(self, view: View) -> Finding | None:
         data = view.result("one_call") or {}
@@ -160,6 +209,11 @@ class SlowLayer:
             },
             saves={"step": saved},
         )
+
+
+def _vectorised(name: str, where: Where) -> Edit:
+    # What tells map_fn the result's type, or how to run its loop, has no meaning there.
+    return RenameCall(where, name, "vectorized_map", drop=MAP_SETTINGS, positional=2)
 
 
 def _slowest(view: View) -> LayerCost | None:

@@ -33,14 +33,16 @@ On a GPU with tensor cores and large layers: the trial then shows no gain.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.edits import DropSetting, Edit
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import ANYWHERE, place_of
 from fitdoctor.prediction.model_cure import priced_change
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
 
 WORTH_GAIN = 1.10
+SETTERS = ("set_dtype_policy", "set_global_policy")
 
 
 class UnhelpfulPrecision:
@@ -66,10 +68,17 @@ class UnhelpfulPrecision:
                 f"{duration(full.step.value)}"
             ),
             gain=full.gain,
-            cure=Cure(self.safety, 'keras.config.set_dtype_policy("float32")'),
+            cure=Cure(
+                self.safety, 'keras.config.set_dtype_policy("float32")', _default_policy(view)
+            ),
             evidence={"step_ns": round(view.frozen.value), "float32_ns": round(full.step.value)},
             saves={"step": full.saved},
         )
+
+
+def _default_policy(view: View) -> tuple[Edit, ...]:
+    file = view.recorded.file
+    return (DropSetting(Where(file, ANYWHERE), SETTERS),) if file else ()
 
 
 RULE = UnhelpfulPrecision()

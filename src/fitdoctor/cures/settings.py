@@ -1,0 +1,90 @@
+"""Statements that only set something: an environment variable, an option, a number of threads."""
+
+from __future__ import annotations
+
+import libcst as cst
+from libcst import matchers as m
+
+from fitdoctor.cures.calls import called_name, is_constant
+from fitdoctor.cures.declined import DeclinedEdit
+from fitdoctor.cures.draft import Draft, Splice
+from fitdoctor.findings.edits import DropSetting
+from fitdoctor.findings.place import ANYWHERE
+
+
+def drop_setting(draft: Draft, edit: DropSetting) -> Draft:
+    """Take the statements out that make a setting."""
+    found = _statements(draft, edit)
+    if not found:
+        at = " in this file" if edit.where.line == ANYWHERE else f" at line {edit.where.line}"
+        raise DeclinedEdit(f"{' or '.join(edit.names)} is not set by a statement{at}")
+    for statement, value in found:
+        if not is_constant(value):
+            raise DeclinedEdit(f"the setting comes from `{draft.code(value)[:60]}`")
+        if len(statement.body) != 1 or draft.indent_at(draft.start(statement)) is None:
+            raise DeclinedEdit("another statement is on the same line")
+    return draft.spliced(*(_gone(draft, statement) for statement, _ in found))
+
+
+def _statements(
+    draft: Draft, edit: DropSetting
+) -> list[tuple[cst.SimpleStatementLine, cst.BaseExpression]]:
+    """The statements that set it, each with the value."""
+    line = None if edit.where.line == ANYWHERE else draft.line_now(edit.where.line)
+    found = []
+    for statement in draft.nodes(cst.SimpleStatementLine):
+        if line is not None and line not in draft.lines(statement):
+            continue
+        values = [_value(small, edit.names) for small in statement.body]
+        found += [(statement, value) for value in values if value is not None]
+    return found
+
+
+def _value(small: cst.BaseSmallStatement, names: tuple[str, ...]) -> cst.BaseExpression | None:
+    """What a statement sets one of the names to; None where it does something else."""
+    if isinstance(small, cst.Assign) and len(small.targets) == 1:
+        target = small.targets[0].target
+        return small.value if _environment_name(target) in names else None
+    if not isinstance(small, cst.Expr) or not isinstance(small.value, cst.Call):
+        return None
+    call = small.value
+    arguments = [one.value for one in call.args]
+    if len(arguments) == 1 and called_name(call) in names:
+        return arguments[0]
+    # os.environ.setdefault("NAME", value), os.putenv, jax.config.update("name", value)
+    if len(arguments) == 2 and _text(arguments[0]) in names:
+        return arguments[1]
+    return None
+
+
+def _environment_name(target: cst.BaseExpression) -> str | None:
+    """`NAME` of `os.environ["NAME"]`."""
+    environ = m.Subscript(
+        value=m.Attribute(attr=m.Name("environ")) | m.Name("environ"),
+        slice=[m.SubscriptElement(slice=m.Index(value=m.SimpleString()))],
+    )
+    if not isinstance(target, cst.Subscript) or not m.matches(target, environ):
+        return None
+    index = target.slice[0].slice
+    return _text(index.value) if isinstance(index, cst.Index) else None
+
+
+def _text(value: cst.BaseExpression) -> str | None:
+    if not isinstance(value, cst.SimpleString):
+        return None
+    text = value.evaluated_value
+    return text if isinstance(text, str) else None
+
+
+def _gone(draft: Draft, statement: cst.SimpleStatementLine) -> Splice:
+    """The splice that takes a statement out; a block keeps at least a `pass`."""
+    block = draft.parent(statement)
+    begin, end = draft.start(statement), draft.end(statement)
+    if isinstance(block, cst.IndentedBlock) and len(block.body) == 1:
+        return Splice(begin, end, "pass")
+    indent = draft.indent_at(begin) or ""
+    comment = draft.text[end : draft.line_end(end)]
+    after = end + len(comment)
+    newline = draft.text[after : after + 2]
+    width = 2 if newline == "\r\n" else len(newline[:1])
+    return Splice(begin - len(indent), after + width, "")
