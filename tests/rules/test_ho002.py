@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fitdoctor.analysis.view import view_of
@@ -130,3 +132,12 @@ def test_a_larger_batch_is_not_advised_where_computing_is_a_good_part() -> None:
     torch = {"ten": None, "fifty": None, "backend": "torch"}
     assert RULE.detect(small_step(quarter=0.65, **torch)) is None
     assert RULE.detect(small_step(quarter=0.85, **torch)) is not None
+
+
+def test_another_training_for_a_little_is_not_advised() -> None:
+    recorded = small_step(ten=None, fifty=None).recorded
+    passed = Event("validation", 10**9, 200 * 10 * MS, 0, None, {"steps": 10})
+    validated = replace(recorded.calls[0], validation=passed.dur, epochs=1)
+    seen = view(replace(recorded, calls=(validated,), events=(passed,)), backend="torch")
+    assert seen.costs.total.value > 5 * seen.core.value
+    assert RULE.detect(seen) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from fitdoctor.cures.patch import Patch
@@ -77,15 +78,7 @@ def prove_cures(
         single = patch_of(examined, [applied.finding], unsafe=unsafe)
         found = _one(prover, examined, single, f"B{number}", may_differ=may_differ, check=False)
         alone.append((line_of(applied.finding), found))
-    return Proof(
-        proof.verdict,
-        proof.reason,
-        proof.measured,
-        proof.equivalence,
-        proof.predicted,
-        proof.cures,
-        tuple(alone),
-    )
+    return replace(proof, each=tuple(alone))
 
 
 def _one(

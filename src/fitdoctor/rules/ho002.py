@@ -67,6 +67,8 @@ LARGER_BATCHES = (4, 16)
 # Another training for less than this is not worth a word beside a cure that keeps it.
 FAR_BETTER = 2.0
 WORTH_LARGER = 1.5
+# Another training for less than this, all in all, is not worth a word.
+WORTH_ANOTHER = 1.25
 # The larger number must be worth it: progress and callbacks become coarser.
 WORTH_MORE = 1.25
 BUILT_IN_CALLBACKS = frozenset({"History", "ProgbarLogger"})
@@ -134,7 +136,7 @@ class TinySteps:
             return None
         times, after = best
         edits = _batch_edits(view, rows * times)
-        return self._finding(
+        finding = self._finding(
             view,
             flatness,
             view.core.minus(after),
@@ -147,6 +149,7 @@ class TinySteps:
             ),
             executions=1,
         )
+        return finding if finding.gain.value >= WORTH_ANOTHER else None
 
     def _finding(
         self, view: View, flatness: float, saved: Interval, cure: Cure, *, executions: int
