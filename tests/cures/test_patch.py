@@ -156,6 +156,13 @@ def test_a_text_that_the_encoding_cannot_carry_is_declined(tmp_path: Path) -> No
     assert "ascii" in patch.declined[0].reason
 
 
+def test_a_cure_of_the_start_up_keeps_its_own_price(script: Path) -> None:
+    start = finding(spe(script), rule="CO003", gain=3.4, saves={})
+    gain = predicted(diagnosis(start, parts={"step": 2.0 * MS}), [start])
+    assert gain is not None
+    assert gain.value == pytest.approx(3.4)
+
+
 def test_a_cure_that_adds_nothing_is_left_out(script: Path) -> None:
     parts = {"step": 2.0 * MS, "input_wait": 8.0 * MS}
     best = finding(spe(script), rule="IN004", gain=4.0, saves={"input_wait": 7.5 * MS})

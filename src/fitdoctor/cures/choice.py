@@ -8,7 +8,7 @@ from fitdoctor.cures.patch import Declined
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.joint import joint_gain
+from fitdoctor.prediction.joint import gain_of_all
 
 # A cure that raises the joint gain by less than this is not worth a change of the source.
 ADDS = 1.01
@@ -88,4 +88,5 @@ def _gain(workload: DiagnosedWorkload, findings: list[Finding]) -> Interval | No
     # What the loader holds up goes with the wait for it.
     held_up = parts.pop("loader_contention", 0.0)
     parts["input_wait"] = parts.get("input_wait", 0.0) + held_up
-    return joint_gain(Interval.exact(cost), [finding.saves for finding in findings], parts)
+    cures = [(finding.gain, finding.saves) for finding in findings]
+    return gain_of_all(Interval.exact(cost), cures, parts)

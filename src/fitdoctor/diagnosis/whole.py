@@ -27,7 +27,7 @@ from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.findings.ranking import ranked
 from fitdoctor.findings.rule import Rule
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.joint import joint_gain
+from fitdoctor.prediction.joint import gain_of_all
 from fitdoctor.recording.schema import RecordedWorkload, Recording
 from fitdoctor.rules import all_rules
 
@@ -155,16 +155,8 @@ def _step_time(view: View) -> StepTime:
 
 
 def _joint(view: View, findings: tuple[Finding, ...]) -> Interval | None:
-    """The gain of all cures: never less than the best of them alone.
-
-    A cure that saves on the start-up, or on all parts at once, is not bound to one part.
-    """
-    steady = [finding.saves for finding in findings if finding.saves]
-    joint = joint_gain(view.costs.total, steady, curable_parts(view))
-    prices = [finding.gain for finding in findings]
-    if joint is not None:
-        prices.append(joint)
-    return max(prices, key=lambda price: price.value, default=None)
+    cures = [(finding.gain, finding.saves) for finding in findings]
+    return gain_of_all(view.costs.total, cures, curable_parts(view))
 
 
 def _total_ns(workload: RecordedWorkload) -> int:

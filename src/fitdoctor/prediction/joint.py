@@ -55,6 +55,23 @@ def joint_gain(
     return gain(total, alone if alone.value > combined.value else combined)
 
 
+def gain_of_all(
+    total: Interval,
+    cures: Sequence[tuple[Interval, dict[str, Interval]]],
+    parts: dict[str, float],
+) -> Interval | None:
+    """The gain of all cures, each told by its own gain and by what it saves of which part.
+
+    Never less than the best of them alone: a cure that saves on the start-up, or on all parts at
+    once, is not bound to one part.
+    """
+    prices = [own for own, _ in cures]
+    joint = joint_gain(total, [saves for _, saves in cures if saves], parts)
+    if joint is not None:
+        prices.append(joint)
+    return max(prices, key=lambda price: price.value, default=None)
+
+
 def _sum(saved: Iterable[Interval]) -> Interval:
     return sum(saved, start=Interval.exact(0.0))
 
