@@ -193,6 +193,23 @@ def test_a_body_that_calls_nothing_of_the_users_finds_nothing() -> None:
     assert finder.found is None
 
 
+def test_the_function_that_updates_the_weights_is_the_step_of_a_loop_without_a_loader() -> None:
+    def helper(nothing: object) -> None:
+        pass
+
+    def train_step(state: object, rate: float) -> None:
+        helper(None)
+
+    finder = StepFinder(train_step.__code__, None)
+    finder.begin()
+    try:
+        train_step("state", 0.5)
+    finally:
+        finder.end()
+    assert finder.found is not None
+    assert (finder.found.name, finder.found.arguments) == ("train_step", ("state", 0.5))
+
+
 def test_threads_left_by_probes_are_gone() -> None:
     from fitdoctor.probes.stacks import StackSampler
 

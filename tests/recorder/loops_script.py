@@ -45,7 +45,9 @@ def loop_of_datasets():
         assert i >= 0
     for _ in range(9):
         train_step(tf.constant(x[:8]), tf.constant(y[:8]))
-    return [16, 11, 8]  # of the last two loops the last round is still open
+    for i in range(4):
+        compiled(tf.constant(x[:8]), float(i))  # a new trace each time
+    return [16, 11, 8, 3]  # of the last three loops the last round is still open
 
 
 def loop_of_data_loader():
@@ -97,11 +99,25 @@ def loop_of_jax():
     for _ in range(9):
         helper(x[:8])
         trainable = step(trainable, x[:8], y[:8])
+
+    def eager_step(weights, slots):
+        def loss(w):
+            return ((model.stateless_call(w, [], x[:8])[0] - y[:8]) ** 2).mean()
+
+        return optimizer.stateless_apply(slots, jax.grad(loss)(weights), weights)
+
+    optimizer.build(model.trainable_variables)
+    slots = [v.value for v in optimizer.variables]
+    for _ in range(7):
+        trainable, slots = eager_step(trainable, slots)
+    jitted = jax.jit(eager_step)
+    for _ in range(5):
+        trainable, slots = jitted(trainable, slots)
     assert step.lower(trainable, x[:8], y[:8]).as_text()
     assert isinstance(step, jax.stages.Wrapped)
     assert Doubling().twice(3) == 6
     assert jax.vmap(helper)(x).shape == (64, 3)
-    return [16, 8]  # of the loop without a loader the last round is still open
+    return [16, 8, 6, 3]  # of loops without a loader the last round is still open
 
 
 expected = {
@@ -118,4 +134,8 @@ steps = [
 ]
 assert steps == expected, (steps, expected)
 assert not [line for line in lines if line["k"] == "note"]
+if backend == "tensorflow":
+    traces = [line for line in lines if line["k"] == "event" and line["name"] == "trace"]
+    last = [line for line in traces if line.get("w") == loops[-1]["w"]]
+    assert [line["step"] for line in last] == [0, 1, 2, 3], traces
 print("loops hold")

@@ -4,7 +4,8 @@ import pytest
 
 from fitdoctor.findings.edits import SwapCalls
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in006 import RULE, epoch_ns
+from fitdoctor.prediction.one_pass import epoch_ns
+from fitdoctor.rules.in006 import RULE
 from synthetic import MS, slow_pipeline, stage, view
 
 STAGES = (

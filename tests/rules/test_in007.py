@@ -6,7 +6,7 @@ from fitdoctor.findings.edits import SwapCalls
 from fitdoctor.findings.place import Where
 from fitdoctor.recording.schema import Event
 from fitdoctor.rules.in007 import RULE
-from synthetic import MS, fit_workload, view, windows
+from synthetic import MS, fit_workload, slow_pipeline, stage, view, windows
 
 
 def finding(first: float, early: float, *, validations: int = 10, each: int = 1000 * MS, **more):
@@ -68,3 +68,43 @@ def test_the_rest_of_a_validation_still_has_to_be_loaded() -> None:
     # 2 s of steps and ten validations of 1 s, of which a fifth stays.
     assert found.gain.value == pytest.approx(12.0 / (2.0 + 10 * 0.2), rel=0.1)
     assert found.gain.value < without.gain.value
+
+
+STAGES = (
+    stage("batch", 0),
+    stage("skip", 1, count=700),
+    stage("map", 2),
+    stage("range", 3, inputs=[]),
+)
+
+
+def in_training(first: float, early: float, *, random: bool = False):
+    def one_pass(first_ns: float) -> dict:
+        return {"first_ns": first_ns, "ns": first_ns + 99 * MS, "batches": 100, "whole": True}
+
+    trial = {
+        "stage": 1,
+        "skipped": 700,
+        "random": random,
+        "maps": [{"file": "/user/data.py", "line": 5}],
+        "pass_as_written": one_pass(first),
+        "pass": one_pass(early),
+    }
+    workload = slow_pipeline(
+        *STAGES, probes={"trial_early_skip": trial}, detail={"steps_per_epoch": 100}
+    )
+    return RULE.detect(view(workload))
+
+
+def test_silent_where_training_skips_for_nothing() -> None:
+    assert in_training(20 * MS, 19 * MS) is None
+
+
+def test_fires_on_what_training_skips_before_every_epoch() -> None:
+    found = in_training(800 * MS, 20 * MS)
+    assert found is not None
+    # 100 steps of 2 ms behind a first batch of 0.8 s, or of 20 ms.
+    assert found.gain.value == pytest.approx(1000 / 220, rel=0.05)
+    assert "700 skipped elements" in found.message
+    assert (found.cure.safety, len(found.cure.edits)) == ("safe", 1)
+    assert in_training(800 * MS, 20 * MS, random=True).cure.safety == "unsafe"

@@ -16,6 +16,8 @@ from fitdoctor.probes.windows import Windows, measure
 
 SECONDS = 0.5
 CALIBRATION_S = 0.25
+# A cache may fill more slowly than its elements were made without it: so many times as long.
+MOST_PATIENCE = 4.0
 # From here on the cost of one pull from Python does not matter.
 LONG_ELEMENT_S = 0.001
 PULL_S = 0.02  # one pull of a window takes about this long
@@ -67,7 +69,12 @@ class Iterators:
 
 
 def time_dataset(
-    dataset: Any, iterators: Iterators, *, seconds: float = SECONDS, skip_s: float = 0.0
+    dataset: Any,
+    iterators: Iterators,
+    *,
+    seconds: float = SECONDS,
+    skip_s: float = 0.0,
+    skip: int = 0,
 ) -> Timing:
     """Elements per second of an endless reading of the dataset.
 
@@ -76,6 +83,7 @@ def time_dataset(
         iterators: keeps what must not be let go yet.
         seconds: how long to time.
         skip_s: read this long before timing, so that buffers and caches fill.
+        skip: and at least so many elements, however slow filling turns out to be.
     """
     endless = dataset.repeat()
     begin = time.perf_counter()
@@ -83,13 +91,22 @@ def time_dataset(
     first = next(iterator)
     first_s = time.perf_counter() - begin
     size = bytes_of(first)
-    element_s = _calibrate(iterator, max(CALIBRATION_S, skip_s))
+    _read(iterator, skip, MOST_PATIENCE * skip_s)
+    element_s = _calibrate(iterator, max(CALIBRATION_S, 0.0 if skip else skip_s))
     if element_s >= LONG_ELEMENT_S:
         return Timing(_timed(iterator, 1, seconds), int(first_s * 1e9), size)
     count = _per_pull(element_s, size)
     many = iterators.open(endless.window(count))
     next(many)
     return Timing(_timed(many, count, seconds), int(first_s * 1e9), size)
+
+
+def _read(iterator: Iterator[Any], count: int, longest_s: float) -> None:
+    begin = time.perf_counter()
+    for _ in range(count):
+        next(iterator)
+        if time.perf_counter() - begin > longest_s:
+            return
 
 
 def _calibrate(iterator: Iterator[Any], seconds: float) -> float:

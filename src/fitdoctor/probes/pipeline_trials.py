@@ -6,6 +6,7 @@ never assumed.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -61,6 +62,8 @@ class PipelineTrials:
             found.append(("trial_parallel_map", self._parallel_map))
         if self._has_late_shuffle():
             found.append(("trial_early_shuffle", self._early_shuffle))
+        if self._has_late_skip():
+            found.append(("trial_early_skip", self._early_skip))
         if self._is_per_row():
             found.append(("trial_arrays", self._arrays))
         return found
@@ -115,6 +118,16 @@ class PipelineTrials:
             return fill >= NOTABLE_FILL_NS
         return False
 
+    def _has_late_skip(self) -> bool:
+        """A skip of elements that a map has made, which takes notable time."""
+        for stage in self._stages:
+            if stage.op != "skip" or not tf_edits.maps_above(self._stages, stage):
+                continue
+            made = self._ablation.times.get(stage.inputs[0])
+            skipped = stage.settings.get("count", 0)
+            return made is not None and skipped * made.ns >= NOTABLE_FILL_NS
+        return False
+
     def _is_per_row(self) -> bool:
         """Rows of arrays in memory, batched one by one, with nothing done to them."""
         ops = [s.op for s in self._stages if s.op not in ("prefetch", "repeat", "with_options")]
@@ -151,9 +164,12 @@ class PipelineTrials:
 
     # -- the trials ----------------------------------------------------------------
 
-    def _timed(self, dataset: Any, *, skip_s: float = 0.0, **facts: Any) -> Data:
+    def _timed(self, dataset: Any, *, skip_s: float = 0.0, skip: int = 0, **facts: Any) -> Data:
         timing = time_dataset(
-            dataset.with_options(self._dataset.options()), self._iterators, skip_s=skip_s
+            dataset.with_options(self._dataset.options()),
+            self._iterators,
+            skip_s=skip_s,
+            skip=skip,
         )
         return {
             **timing.windows.to_record(),
@@ -198,10 +214,12 @@ class PipelineTrials:
         if size is not None and size * min(elements, known if known > 0 else elements) > 2**30:
             elements = max(1, 2**30 // size)
         dataset = tf_edits.cached_at(self._dataset, stage, elements)
-        fill_s = min(elements, known if known > 0 else elements) * element_ns / 1e9
+        kept = min(elements, known if known > 0 else elements)
         return self._timed(
             dataset,
-            skip_s=1.3 * fill_s,
+            skip_s=1.3 * kept * element_ns / 1e9,
+            # All of them are in the cache when they have come out at the end.
+            skip=math.ceil(kept / per_batch),
             stage=stage.number,
             elements=known if known > 0 else None,
             per_batch=per_batch,
@@ -235,6 +253,21 @@ class PipelineTrials:
         dataset, shuffle = tf_edits.shuffled_early(self._dataset, self._stages)
         return {
             "stage": shuffle.number,
+            "pass": _pass_ns(dataset, self._iterators),
+            "pass_as_written": _pass_ns(self._dataset, self._iterators),
+        }
+
+    def _early_skip(self) -> Data:
+        dataset, skip = tf_edits.skipped_early(self._dataset, self._stages)
+        maps = tf_edits.maps_above(self._stages, skip)
+        return {
+            "stage": skip.number,
+            "skipped": skip.settings.get("count"),
+            "random": any(stage.random for stage in maps),
+            "maps": [
+                {"file": stage.place.file, "line": stage.place.line} if stage.place else None
+                for stage in maps
+            ],
             "pass": _pass_ns(dataset, self._iterators),
             "pass_as_written": _pass_ns(self._dataset, self._iterators),
         }

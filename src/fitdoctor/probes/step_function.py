@@ -28,7 +28,11 @@ class StepFinder:
     def __init__(self, loop_code: CodeType, element: Any) -> None:
         """Look for calls made by the loop's own frame with a part of this element."""
         self._loop_code = loop_code
-        self._parts = {id(leaf) for leaf in batches.leaves(element)} | {id(element)}
+        # Without a loader, the loop is known by the function that updates the weights.
+        self._is_update = element is None
+        self._parts: set[int] = set()
+        if element is not None:
+            self._parts = {id(leaf) for leaf in batches.leaves(element)} | {id(element)}
         self.found: StepCall | None = None
         self.body_locals: dict[str, Any] = {}
 
@@ -41,22 +45,34 @@ class StepFinder:
         sys.setprofile(None)
 
     def _profile(self, frame: FrameType, event: str, _: Any) -> None:
-        caller = frame.f_back
-        if event != "call" or caller is None or caller.f_code is not self._loop_code:
+        caller, code = frame.f_back, frame.f_code
+        if event != "call" or caller is None:
+            return
+        if self._is_update and code is self._loop_code and self.found is None:
+            self.found = _step_call(frame, _arguments(frame))
+        if caller.f_code is not self._loop_code:
             return
         self.body_locals = {**caller.f_globals, **caller.f_locals}
-        code = frame.f_code
         if self.found is not None or not is_user_file(code.co_filename):
             return
-        names = code.co_varnames[: code.co_argcount]
-        values = tuple(frame.f_locals.get(name) for name in names)
+        values = _arguments(frame)
         held = {id(leaf) for value in values for leaf in batches.leaves(value)}
         held |= {id(value) for value in values}
-        function = _function_of(code)
-        if function is not None and held & self._parts:
-            self.found = StepCall(
-                function, values, code.co_filename, code.co_firstlineno, code.co_name
-            )
+        if held & self._parts:
+            self.found = _step_call(frame, values)
+
+
+def _arguments(frame: FrameType) -> tuple[Any, ...]:
+    code = frame.f_code
+    return tuple(frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount])
+
+
+def _step_call(frame: FrameType, arguments: tuple[Any, ...]) -> StepCall | None:
+    code = frame.f_code
+    function = _function_of(code)
+    if function is None:
+        return None
+    return StepCall(function, arguments, code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def _function_of(code: CodeType) -> Callable[..., Any] | None:

@@ -141,7 +141,12 @@ class LoopWatch:
         loop.body_ended(self._recorder.clock(), None)
         self._left(loop)
         begin = self._recorder.clock()
-        result = call()
+        # What happens meanwhile, as a new trace, is the loop's.
+        self._recorder.loops.append(loop)
+        try:
+            result = call()
+        finally:
+            self._left(loop)
         loop._function_ns = self._recorder.clock() - begin
         loop.body_begin = begin
         return result

@@ -38,20 +38,14 @@ The same samples in another random order.
 
 from __future__ import annotations
 
-from typing import Any
-
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.one_pass import earlier_first_batch
 from fitdoctor.rules._places import maps_behind
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
-
-STALL_SHARE = 0.05
-# A pass is timed once; this is how far it may be off.
-ONE_PASS_ERROR = 0.2
 
 
 class LateShuffle:
@@ -73,15 +67,9 @@ class LateShuffle:
         if stage is None or steps is None or view.passes == 1:
             return None
         late, early = trial["pass_as_written"], trial["pass"]
-        step = view.ceiling_step.value
-        now, then = epoch_ns(late, steps, step), epoch_ns(early, steps, step)
-        stall = late["first_ns"] - early["first_ns"]
-        if stall < STALL_SHARE * now or now <= then:
+        epochs = earlier_first_batch(view, late, early, steps)
+        if epochs is None:
             return None
-        total = view.costs.total
-        left = Interval.around(then / now, ONE_PASS_ERROR)
-        kept = Interval(left.value, left.low, min(1.0, left.high))
-        saved = Interval.exact(total.value).minus(kept.scaled(total.value))
         return Finding(
             rule=self.code,
             name=self.name,
@@ -91,7 +79,7 @@ class LateShuffle:
                 f"shuffle buffer holds {stage.buffer_size or 'its'} finished elements; "
                 f"{duration(early['first_ns'])} with the shuffle before the map"
             ),
-            gain=gain(total, saved),
+            gain=gain(view.costs.total, epochs.saved),
             cure=Cure(
                 self.safety,
                 "shuffle before the map (ids or names, not finished elements)",
@@ -100,25 +88,12 @@ class LateShuffle:
             evidence={
                 "first_batch_ns": late["first_ns"],
                 "first_batch_early_ns": early["first_ns"],
-                "epoch_ns": round(now),
-                "epoch_after_ns": round(then),
+                "epoch_ns": round(epochs.now),
+                "epoch_after_ns": round(epochs.then),
                 "buffer_size": stage.buffer_size,
             },
-            saves={"input_wait": saved},
+            saves={"input_wait": epochs.saved},
         )
-
-
-def epoch_ns(one_pass: dict[str, Any], steps: float, step_ns: float) -> float:
-    """An epoch of training over a pass: its first batch, then batch or step by turns.
-
-    Example:
-        >>> one = {"first_ns": 100, "ns": 190, "batches": 10}
-        >>> epoch_ns(one, steps=10, step_ns=20.0)
-        300.0
-    """
-    later = max(1, one_pass["batches"] - 1)
-    batch = (one_pass["ns"] - one_pass["first_ns"]) / later
-    return float(one_pass["first_ns"] + steps * max(batch, step_ns))
 
 
 RULE = LateShuffle()

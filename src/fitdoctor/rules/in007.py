@@ -1,20 +1,20 @@
 """# skip-after-decode (IN007)
 
 ## What it finds
-Validation waits for its first batch because `skip` throws away elements that were loaded and
-decoded first.
+Training or validation waits for its first batch because `skip` throws away elements that were
+loaded and decoded first.
 
 ## Why it is slow
-`dataset.map(decode).skip(n)` decodes the n skipped elements before every validation. Splitting
-ids or file names first skips them for nothing.
+`dataset.map(decode).skip(n)` decodes the n skipped elements before every pass. Splitting ids or
+file names first skips them for nothing.
 
 ## Evidence
-- the validation data is a tf.data pipeline with a `skip` behind a `map`;
-- its first batch was timed as written and with the skip before the map.
+- the data is a tf.data pipeline with a `skip` behind a `map`;
+- a pass, or the first batch of a validation, was timed as written and with the skip before the map.
 
 ## Predicted gain
-The difference of the two first batches, once per validation; never more than leaves the rest of a
-pass, which still has to be loaded.
+For validation the difference of the two first batches, once per validation; never more than leaves
+the rest of a pass, which still has to be loaded. For training the epochs that the two passes give.
 
 ## Example
 ```python
@@ -28,7 +28,8 @@ train, validation = files.take(900).map(decode), files.skip(900).map(decode)
 ```
 
 ## Fix safety
-The same elements on both sides, as long as no shuffle lies before the split.
+The same elements on both sides, as long as no shuffle lies before the split. Unsafe where the map
+draws random numbers: other elements then get them.
 
 ## When not to
 The split is done once and cached.
@@ -43,6 +44,7 @@ from fitdoctor.findings.edits import Edit, SwapCalls
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.prediction.one_pass import earlier_first_batch
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -51,18 +53,56 @@ PAGE = __doc__ or ""
 ERROR = 0.25
 LEAST_LEFT = 0.02
 
+SPLIT_FIRST = "split ids or file names first, then map each part"
+
 
 class SkipAfterDecode:
     """IN007."""
 
     code = "IN007"
     name = "skip-after-decode"
-    summary = "validation decodes the elements that it skips"
+    summary = "training or validation decodes the elements that it skips"
     page = PAGE
     safety: Safety = "safe"
 
     def detect(self, view: View) -> Finding | None:
-        """The first validation batch comes sooner with the skip moved."""
+        """The first batch, of training or of validation, comes sooner with the skip moved."""
+        return self._training(view) or self._validation(view)
+
+    def _training(self, view: View) -> Finding | None:
+        trial, steps = view.result("trial_early_skip"), view.steps_per_epoch
+        stage = view.stage(int(trial["stage"])) if trial else None
+        if not trial or stage is None or steps is None or view.frozen is None:
+            return None
+        late, early = trial["pass_as_written"], trial["pass"]
+        epochs = earlier_first_batch(view, late, early, steps)
+        if epochs is None:
+            return None
+        where = Where(stage.file, stage.line or 0) if stage.file else None
+        safety: Safety = "unsafe" if trial["random"] else self.safety
+        place = {"file": stage.file, "line": stage.line, "maps": trial["maps"]}
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where,
+            message=(
+                f"every epoch waits {duration(late['first_ns'])} for its first batch, since "
+                f"{trial.get('skipped') or 'the'} skipped elements are decoded first; "
+                f"{duration(early['first_ns'])} with the split before the map"
+            ),
+            gain=gain(view.costs.total, epochs.saved),
+            cure=Cure(safety, SPLIT_FIRST, _edits(place)),
+            evidence={
+                "first_batch_ns": late["first_ns"],
+                "first_batch_early_ns": early["first_ns"],
+                "skipped": trial.get("skipped"),
+                "epoch_ns": round(epochs.now),
+                "epoch_after_ns": round(epochs.then),
+            },
+            saves={"input_wait": epochs.saved},
+        )
+
+    def _validation(self, view: View) -> Finding | None:
         measured = view.result("validation_start")
         part = view.costs.parts.get("validation", 0.0)
         steps = sum(call.steps for call in view.recorded.calls)
@@ -86,9 +126,7 @@ class SkipAfterDecode:
                 f"{duration(measured['early_first_ns'])} with the split before the map"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure(
-                self.safety, "split ids or file names first, then map each part", _edits(measured)
-            ),
+            cure=Cure(self.safety, SPLIT_FIRST, _edits(measured)),
             evidence={
                 "first_batch_ns": measured["first_ns"],
                 "first_batch_early_ns": measured["early_first_ns"],

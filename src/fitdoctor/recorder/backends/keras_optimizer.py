@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 
@@ -20,7 +21,7 @@ def watch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> N
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.calls or recorder.suspended or _is_tracing(recorder.backend):
+            if recorder.calls or recorder.suspended or _is_tracing(recorder.backend, args):
                 return original(self, *args, **kwargs)
             if recorder.loops:
                 recorder.loops[-1].eager_updates += 1
@@ -32,7 +33,11 @@ def watch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> N
     recorder.patches.replace(module.BaseOptimizer, "apply", make)
 
 
-def _is_tracing(backend: str) -> bool:
+def _is_tracing(backend: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether the update is being compiled, so that nothing is executed yet."""
     if backend == "tensorflow":
         return not sys.modules["tensorflow"].executing_eagerly()
-    return backend != "torch"  # JAX updates inside jit, where nothing is executed yet
+    if backend == "jax":
+        tracer = sys.modules["jax"].core.Tracer
+        return any(isinstance(leaf, tracer) for leaf in batches.leaves(arguments))
+    return False
