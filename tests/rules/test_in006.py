@@ -4,7 +4,7 @@ import pytest
 
 from fitdoctor.findings.edits import SwapCalls
 from fitdoctor.findings.place import Where
-from fitdoctor.prediction.one_pass import epoch_ns
+from fitdoctor.prediction.one_pass import Shared, epoch_ns
 from fitdoctor.rules.in006 import RULE
 from synthetic import MS, slow_pipeline, stage, view
 
@@ -56,6 +56,13 @@ def test_fires_on_the_stall_and_prices_the_epoch() -> None:
 def test_an_epoch_is_its_first_batch_and_the_longer_of_batch_and_step() -> None:
     assert epoch_ns(one_pass(100, 1090, 100), 10, 5.0) == 200.0
     assert epoch_ns(one_pass(100, 1090, 100), 10, 50.0) == 600.0
+
+
+def test_loading_and_training_share_the_cores() -> None:
+    shared = Shared(loading=2.0, stepping=1.0, cpus=2)
+    # Batches of 10 need both cores; a step of 8 one of them: 14 for the pair.
+    assert epoch_ns(one_pass(100, 1090, 100), 10, 8.0, shared) == 100 + 10 * 14
+    assert epoch_ns(one_pass(100, 1090, 100), 10, 50.0, shared) == 600.0
 
 
 def test_the_map_is_moved_behind_the_shuffle() -> None:

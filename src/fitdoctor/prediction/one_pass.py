@@ -13,6 +13,14 @@ STALL_SHARE = 0.05
 ONE_PASS_ERROR = 0.2
 
 
+class Shared(NamedTuple):
+    """Cores that loading and the step keep busy, each alone, and those there are."""
+
+    loading: float
+    stepping: float
+    cpus: float
+
+
 class Epochs(NamedTuple):
     """An epoch as written and after the change, and what a step saves by it."""
 
@@ -25,8 +33,9 @@ def earlier_first_batch(
     view: View, late: dict[str, Any], early: dict[str, Any], steps: float
 ) -> Epochs | None:
     """What the earlier first batch saves; None where it is not worth a word."""
-    step = view.ceiling_step.value
-    now, then = epoch_ns(late, steps, step), epoch_ns(early, steps, step)
+    now, then = (
+        epoch_ns(one, steps, view.ceiling_step.value, shared=_shared(view)) for one in (late, early)
+    )
     if late["first_ns"] - early["first_ns"] < STALL_SHARE * now or now <= then:
         return None
     total = view.costs.total
@@ -35,8 +44,12 @@ def earlier_first_batch(
     return Epochs(now, then, Interval.exact(total.value).minus(kept.scaled(total.value)))
 
 
-def epoch_ns(one_pass: dict[str, Any], steps: float, step_ns: float) -> float:
+def epoch_ns(
+    one_pass: dict[str, Any], steps: float, step_ns: float, shared: Shared | None = None
+) -> float:
     """An epoch of training over a pass: its first batch, then batch or step by turns.
+
+    Where the two need more cores than there are, they share them.
 
     Example:
         >>> one = {"first_ns": 100, "ns": 190, "batches": 10}
@@ -45,4 +58,13 @@ def epoch_ns(one_pass: dict[str, Any], steps: float, step_ns: float) -> float:
     """
     later = max(1, one_pass["batches"] - 1)
     batch = (one_pass["ns"] - one_pass["first_ns"]) / later
-    return float(one_pass["first_ns"] + steps * max(batch, step_ns))
+    longer = max(batch, step_ns)
+    if shared is not None:
+        longer = max(longer, (batch * shared.loading + step_ns * shared.stepping) / shared.cpus)
+    return float(one_pass["first_ns"] + steps * longer)
+
+
+def _shared(view: View) -> Shared | None:
+    if view.loader is None:
+        return None
+    return Shared(view.loader.cores, min(view.frozen_cores, view.cpus), view.cpus)
