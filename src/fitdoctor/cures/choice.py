@@ -8,6 +8,7 @@ from fitdoctor.cures.patch import Declined
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
+from fitdoctor.prediction.another_day import on_another_day
 from fitdoctor.prediction.joint import gain_of_all
 
 # A cure that raises the joint gain by less than this is not worth a change of the source.
@@ -89,4 +90,5 @@ def _gain(workload: DiagnosedWorkload, findings: list[Finding]) -> Interval | No
     held_up = parts.pop("loader_contention", 0.0)
     parts["input_wait"] = parts.get("input_wait", 0.0) + held_up
     cures = [(finding.gain, finding.saves) for finding in findings]
-    return gain_of_all(Interval.exact(cost), cures, parts)
+    gain = gain_of_all(Interval.exact(cost), cures, parts)
+    return None if gain is None else on_another_day(gain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
@@ -27,6 +28,7 @@ from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.findings.ranking import ranked
 from fitdoctor.findings.rule import Rule
 from fitdoctor.intervals import Interval
+from fitdoctor.prediction.another_day import on_another_day
 from fitdoctor.prediction.joint import gain_of_all
 from fitdoctor.recording.schema import RecordedWorkload, Recording
 from fitdoctor.rules import all_rules
@@ -88,6 +90,7 @@ def _diagnosed(
         return _not_judged(workload, where, view)
     findings = ranked([found for rule in rules if (found := rule.detect(view)) is not None])
     findings = one_cause_each(findings)
+    findings = tuple(replace(one, gain=on_another_day(one.gain)) for one in findings)
     verdict, sentence = verdict_of(view, findings)
     costs = view.costs
     gain = view.input_gain
@@ -156,7 +159,8 @@ def _step_time(view: View) -> StepTime:
 
 def _joint(view: View, findings: tuple[Finding, ...]) -> Interval | None:
     cures = [(finding.gain, finding.saves) for finding in findings]
-    return gain_of_all(view.costs.total, cures, curable_parts(view))
+    gain = gain_of_all(view.costs.total, cures, curable_parts(view))
+    return None if gain is None else on_another_day(gain)
 
 
 def _total_ns(workload: RecordedWorkload) -> int:
