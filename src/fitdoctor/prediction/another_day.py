@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from fitdoctor.intervals import Interval
 
-# Of the part of the time that the cure takes away. On two shared cores 12 instead of 10 of 19 proven
-# gains lie inside the interval with it, and 58 instead of 57 of 70 that were measured apart.
+# Of the part of the time that the cure takes away. On two shared cores 12 instead of 10 of 19
+# proven gains lie inside the interval with it, and 58 instead of 57 of 70 that were measured apart.
 OFF_BY = 0.3
 
 
