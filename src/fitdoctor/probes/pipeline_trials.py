@@ -264,10 +264,7 @@ class PipelineTrials:
             "stage": skip.number,
             "skipped": skip.settings.get("count"),
             "random": any(stage.random for stage in maps),
-            "maps": [
-                {"file": stage.place.file, "line": stage.place.line} if stage.place else None
-                for stage in maps
-            ],
+            "maps": [stage.where() for stage in maps],
             "pass": _pass_ns(dataset, self._iterators),
             "pass_as_written": _pass_ns(self._dataset, self._iterators),
         }

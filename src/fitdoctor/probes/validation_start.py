@@ -30,10 +30,7 @@ def validation_start(dataset: Any, iterators: Iterators) -> Data:
         "skipped": split.settings.get("count"),
         "file": place.file if place else None,
         "line": place.line if place else None,
-        "maps": [
-            {"file": stage.place.file, "line": stage.place.line} if stage.place else None
-            for stage in tf_edits.maps_above(stages, split)
-        ],
+        "maps": [stage.where() for stage in tf_edits.maps_above(stages, split)],
     }
 
 

@@ -38,6 +38,10 @@ class Stage:
     parallel: int | None  # num_parallel_calls as written; -1 is AUTOTUNE
     settings: dict[str, int]
 
+    def where(self) -> dict[str, Any] | None:
+        """The call's place as a recording keeps it."""
+        return {"file": self.place.file, "line": self.place.line} if self.place else None
+
     def facts(self) -> dict[str, Any]:
         """What the recording keeps."""
         return {
