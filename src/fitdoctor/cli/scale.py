@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +12,17 @@ from typing import TYPE_CHECKING
 import click
 
 from fitdoctor.cli.output import write
-from fitdoctor.errors import RecordingError
+from fitdoctor.errors import RecordingError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fitdoctor.analysis.view import View
+    from fitdoctor.cures.patch import Patch
     from fitdoctor.prediction.scale_out import ScaleOut
+    from fitdoctor.recording.schema import Recording
+
+SERVICE_ADDRESS = re.compile(r"[a-z]+://[\w.\-\[\]:]+:\d+")
 
 SERVICE = """\
   on one machine      python -m fitdoctor.pack.service dispatcher --port 5050
@@ -24,6 +31,7 @@ SERVICE = """\
       data = data.apply(tf.data.experimental.service.distribute(
           processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC,
           service="grpc://HOST:5050"))
+      (`fitdoctor scale --service grpc://HOST:5050` shows this edit in your source)
   Every element comes once while all workers live, in another order. When one dies, training may
   stand still for long, and what it held is lost for that epoch (TensorFlow: at most
   once). A pipeline that begins with a generator cannot be sent to workers; `fitdoctor pack` can
@@ -36,19 +44,28 @@ SERVICE = """\
     context_settings={"allow_interspersed_args": False},
     short_help="How many cores the input needs to keep the step fed.",
 )
+@click.option(
+    "--service",
+    metavar="ADDRESS",
+    help="Show the edit that moves the tf.data pipeline onto a service: grpc://HOST:5050.",
+)
+@click.option(
+    "--apply", is_flag=True, help="Write that edit; `fitdoctor fix --undo` takes it back."
+)
 @click.argument("what", required=False, metavar="[SCRIPT|REC]", type=click.Path(path_type=Path))
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def command(*, what: Path | None, args: tuple[str, ...]) -> None:
+def command(*, what: Path | None, args: tuple[str, ...], service: str | None, apply: bool) -> None:
     """Say how many cores the input of a training needs, from its measured costs.
 
     A SCRIPT is recorded first, with its own ARGS; a recording, or the newest one, is read as it
-    is.
+    is. With --service the source edit for a tf.data service at that address is printed.
     """
     from fitdoctor.analysis.view import view_of
     from fitdoctor.prediction.scale_out import scale_out
     from fitdoctor.recorder.files import newest
     from fitdoctor.recording.reader import read_recording
 
+    _check_service(service, apply=apply)
     if what is not None and what.suffix == ".py":
         run = [sys.executable, "-m", "fitdoctor", "run", "-q", str(what), *args]
         subprocess.run(run, check=False)
@@ -68,6 +85,57 @@ def command(*, what: Path | None, args: tuple[str, ...]) -> None:
         )
     for view, need in measured:
         write(sys.stdout, scale_text(view, need))
+    if service is not None:
+        _edit(recording, [view for view, _ in measured], service, apply=apply)
+
+
+def _check_service(service: str | None, *, apply: bool) -> None:
+    if apply and service is None:
+        raise UsageError(
+            "--apply writes the edit for a service, and none was given",
+            expected="--service grpc://HOST:5050",
+        )
+    if service is not None and not SERVICE_ADDRESS.fullmatch(service):
+        raise UsageError(
+            f"--service {service!r}", expected="protocol://host:port, as grpc://localhost:5050"
+        )
+
+
+def _edit(recording: Recording, views: Sequence[View], service: str, *, apply: bool) -> None:
+    """Print, or write, the pipeline on the service."""
+    from fitdoctor.cures.prescription import project_roots
+    from fitdoctor.cures.served import served_patch
+    from fitdoctor.cures.writing import write_patch
+
+    roots = project_roots(recording)
+    patches = [served_patch(view.stages, service, roots) for view in views]
+    patch = next((one for one in patches if one is not None), None)
+    if patch is None:
+        raise UsageError(
+            "no pipeline here can be sent to workers",
+            expected="a tf.data pipeline of this script, without Python code in it",
+            advice="fitdoctor pack stores the elements of any source first",
+        )
+    if not patch:
+        reasons = "; ".join(one.reason for one in patch.declined)
+        raise UsageError(f"the edit cannot be made: {reasons}", advice="make it by hand, as above")
+    _refuse_changed(recording, patch, roots)
+    write(sys.stdout, patch.diff())
+    if apply:
+        write_patch(patch, Path.cwd())
+
+
+def _refuse_changed(recording: Recording, patch: Patch, roots: Sequence[Path]) -> None:
+    """The recorded lines are those of the file that was recorded."""
+    from fitdoctor.cures.source import digest
+
+    known = {(roots[0] / file).resolve(): found for file, found in recording.sources.items()}
+    for path in patch.files:
+        if known.get(path.resolve()) != digest(path.read_bytes()):
+            raise UsageError(
+                f"{path} is not the file that was recorded, so its lines may have moved",
+                advice=f"fitdoctor scale {path.name}",
+            )
 
 
 def scale_text(view: View, need: ScaleOut) -> str:
