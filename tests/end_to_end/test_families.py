@@ -18,7 +18,6 @@ CASEBOOK = Path(__file__).parents[2] / "casebook"
 BUDGETS = ("16", "45")
 
 FIRST_FINDING = [
-    ("S06", "IN002"),
     ("S09", "IN004"),
     ("S01_jax", "IN001"),
     ("S01_torch", "IN001"),
