@@ -108,3 +108,12 @@ def test_fires_on_what_training_skips_before_every_epoch() -> None:
     assert "700 skipped elements" in found.message
     assert (found.cure.safety, len(found.cure.edits)) == ("safe", 1)
     assert in_training(800 * MS, 20 * MS, random=True).cure.safety == "unsafe"
+
+
+def test_what_is_left_lies_between_the_two_estimates() -> None:
+    # Half of the ten seconds of validation by the wait alone; a tenth of a pass is left.
+    found = finding(520 * MS, 20 * MS, pass_ns=550 * MS, early_pass_ns=55 * MS)
+    assert found is not None
+    by_wait, by_pass = 12.0 / (2.0 + 5.0), 12.0 / (2.0 + 1.0)
+    assert by_wait < found.gain.value < by_pass
+    assert found.gain.low <= by_wait < by_pass <= found.gain.high * 1.001

@@ -13,8 +13,8 @@ file names first skips them for nothing.
 - a pass, or the first batch of a validation, was timed as written and with the skip before the map.
 
 ## Predicted gain
-For validation the difference of the two first batches, once per validation; never more than leaves
-the rest of a pass, which still has to be loaded. For training the epochs that the two passes give.
+For validation what lies between two estimates: the difference of the two first batches, once per
+validation, and the share of a pass that is left. For training the epochs that the two passes give.
 
 ## Example
 ```python
@@ -37,6 +37,7 @@ The split is done once and cached.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from fitdoctor.analysis.view import View
@@ -112,9 +113,7 @@ class SkipAfterDecode:
         wasted = measured["first_ns"] - measured["early_first_ns"]
         if wasted <= 0:
             return None
-        # Never more than leaves the rest of a pass, which validation still has to load.
-        per_step = min(wasted * times / steps, part * (1 - _left(measured)))
-        saved = Interval(per_step, per_step / (1 + ERROR), min(part, per_step * (1 + ERROR)))
+        saved = _saved(part, wasted * times / steps, measured)
         where = Where(measured["file"], measured["line"] or 0) if measured.get("file") else None
         return Finding(
             rule=self.code,
@@ -137,11 +136,24 @@ class SkipAfterDecode:
         )
 
 
-def _left(measured: dict[str, Any]) -> float:
-    """What is left of loading one validation with the split moved."""
+def _saved(part: float, wasted: float, measured: dict[str, Any]) -> Interval:
+    """What validation saves per step, of the part that it takes.
+
+    The wait that was timed alone is off where the machine was slower or faster then. The share of a
+    pass that is left is not, but knows only of loading, not of what validation computes. What is
+    left lies between the two.
+    """
     if not measured.get("pass_ns"):
-        return LEAST_LEFT
-    return float(max(LEAST_LEFT, min(1.0, measured["early_pass_ns"] / measured["pass_ns"])))
+        likely = min(wasted, part * (1 - LEAST_LEFT))
+        return Interval(likely, likely / (1 + ERROR), min(part, likely * (1 + ERROR)))
+    loading = max(LEAST_LEFT, min(1.0, measured["early_pass_ns"] / measured["pass_ns"]))
+    timed = min(1.0, max(loading, 1 - wasted / part))
+    left = math.sqrt(loading * timed)
+    return Interval(
+        part * (1 - left),
+        part * (1 - min(1.0, timed * (1 + ERROR))),
+        part * (1 - loading / (1 + ERROR)),
+    )
 
 
 def _edits(measured: dict[str, Any]) -> tuple[Edit, ...]:
