@@ -14,7 +14,8 @@ LOCKED_SHARE = 0.25
 # Below 10 %, a loader beside the step and a noisy neighbour look the same on few cores.
 WORTH_GAIN = 1.10
 LOWEST_GAIN = 1.03
-# Of a step's time beyond a frozen one and its loading, this part is Keras's own loop.
+# Of a step's time beyond a frozen one and its loading, this part is Keras's own loop, where that
+# was not measured.
 STAYS = 0.4
 # Loader and step take turns: less than this part of the shorter one is hidden.
 LITTLE_OVERLAP = 0.4
@@ -108,9 +109,13 @@ def step_left(view: View) -> Interval:
     """The step beside a fast loader: a frozen one at best, at worst all that loading leaves.
 
     What a step takes beyond a frozen one is partly Keras's own loop, which stays, and partly
-    the loader's threads in its way, which do not.
+    the loader's threads in its way, which do not. Where steps were timed inside that loop, they
+    say how much stays.
     """
     ceiling = view.ceiling_step
+    in_loop = view.frozen_in_loop
+    if in_loop is not None and view.frozen is not None:
+        return Interval(in_loop.value, view.frozen.low, max(ceiling.high, in_loop.high))
     if view.frozen is None or view.frozen.value >= ceiling.value:
         return ceiling
     likely = view.frozen.value + STAYS * (ceiling.value - view.frozen.value)
