@@ -71,3 +71,19 @@ def test_a_loop_that_seems_shorter_than_its_step_is_noise() -> None:
     measured = seen(20, 2, 18, frozen_in_loop=windows(1.8 * MS))
     assert measured.frozen_in_loop is not None
     assert measured.frozen_in_loop.value == pytest.approx(2 * MS)
+
+
+def test_a_step_too_short_to_tell_is_hidden_once_the_lock_is_free() -> None:
+    # 19 ms of Python beside a step of 1 ms, 21 ms together: their sum says nothing of overlap.
+    after = Interval.exact(0.5 * MS)
+    inputs = {"input": {"kind": "PyDataset", "workers": 1}}
+    on_tensorflow = seen(21, 1, 19, frozen_in_loop=windows(1 * MS), **inputs)
+    freed = saved_by(on_tensorflow, after, overlapped=False, lock_is_freed=True)
+    held = saved_by(on_tensorflow, after, overlapped=False)
+    assert freed.value == pytest.approx(20 * MS, rel=0.01)
+    assert held.value == pytest.approx(19.5 * MS, rel=0.01)
+    # A step as long as its loading shows by itself whether it is hidden.
+    longer = seen(21, 12, 9, frozen_in_loop=windows(12 * MS), **inputs)
+    assert saved_by(longer, after, overlapped=False, lock_is_freed=True) == saved_by(
+        longer, after, overlapped=False
+    )

@@ -156,7 +156,7 @@ def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
     # Some native calls only turn Python's lists into arrays: those would go as well.
     likely = Interval(likely.value, min(likely.low, most.low), likely.high)
     by_arrays = Interval.maximum(likely, _by_ops(view)) + floor
-    saved = saved_by(view, by_arrays, overlapped=False)
+    saved = saved_by(view, by_arrays, overlapped=False, lock_is_freed=True)
     if native < MOSTLY_NATIVE or view.cpus < 2:
         return saved, False
     at_once = loader.ns.scaled(1.0 / view.cpus) + floor

@@ -223,13 +223,14 @@ def _message(view: View, measured: dict[str, Any], start_up: float | None, in_ga
 def _first_steps(view: View) -> Interval:
     """What steps take longer because each call begins anew, where a call has few of them.
 
-    The threads of a new pipeline start, and the caches hold what was copied. A frozen step
-    and its loading show what a step takes later on.
+    The threads of a new tf.data pipeline start, and the caches hold what was copied. A frozen
+    step and its loading show what a step takes later on.
     """
     calls = max(1, len(view.recorded.calls))
-    if view.frozen is None or view.costs.steps > FEW_STEPS * calls:
+    alone = view.frozen_in_loop or view.frozen
+    if alone is None or view.backend != "tensorflow" or view.costs.steps > FEW_STEPS * calls:
         return Interval.exact(0.0)
-    settled = view.frozen.value + view.costs.parts.get("input_wait", 0.0)
+    settled = alone.value + view.costs.parts.get("input_wait", 0.0)
     slower = max(0.0, view.core.value - settled)
     return Interval(slower, 0.0, slower)
 
