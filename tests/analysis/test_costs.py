@@ -173,3 +173,19 @@ def test_the_first_validation_alone_compiles_as_a_one_off() -> None:
     costs = validated(300 * MS, 0, 0, 0)
     assert costs is not None
     assert "compile" not in costs.parts
+
+
+def test_what_only_the_first_change_of_epochs_takes_does_not_recur() -> None:
+    workload = restarted_epochs(0, ending=20 * MS, epochs=6, backend="jax")
+    usual = fit_costs(workload)
+    first, *later = workload.blocks
+    moved = tuple(replace(block, t=tuple(t + 300 * MS for t in block.t)) for block in later)
+    call = replace(workload.calls[0], dur=workload.calls[0].dur + 300 * MS)
+    compiled = fit_costs(replace(workload, blocks=(first, *moved), calls=(call,)))
+    assert usual is not None and compiled is not None
+    assert compiled.parts["epoch_gap"] == pytest.approx(usual.parts["epoch_gap"], rel=0.01)
+    # With two epochs nothing tells the first change from a usual one.
+    short = restarted_epochs(0, ending=300 * MS, epochs=2, backend="jax")
+    costs = fit_costs(short)
+    assert costs is not None
+    assert costs.parts["epoch_gap"] * 80 == pytest.approx(300 * MS, rel=0.05)
