@@ -18,6 +18,7 @@ from fitdoctor.recorder.calls import Call
 
 SECONDS = 1.0
 WARM_UP_SECONDS = 0.1
+LOOP_SECONDS = 0.6
 BAR_STEPS = 1_000_000  # more than a probe will do, so that the bar never ends
 
 
@@ -65,7 +66,7 @@ def frozen_in_loop(backend: Backend, call: Call, batch: Any, result: Any) -> Dat
     callbacks = sys.modules["keras"].callbacks.CallbackList(
         None, add_history=True, add_progbar=False, model=call.model
     )
-    return _in_loop(callbacks, call.model, stepper, call.executions).to_record()
+    return _in_loop(callbacks, call.model, stepper, call.executions, LOOP_SECONDS).to_record()
 
 
 def progress_bar(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
@@ -88,7 +89,9 @@ def progress_bar(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
     return data
 
 
-def _in_loop(callbacks: Any, model: Any, stepper: Stepper, executions: int) -> Windows:
+def _in_loop(
+    callbacks: Any, model: Any, stepper: Stepper, executions: int, seconds: float = SECONDS
+) -> Windows:
     numbers = itertools.count()
 
     def work() -> int:
@@ -107,6 +110,6 @@ def _in_loop(callbacks: Any, model: Any, stepper: Stepper, executions: int) -> W
         callbacks.on_train_begin()
         callbacks.on_epoch_begin(0)
         try:
-            return measure(work, stepper.synchronize, seconds=SECONDS)
+            return measure(work, stepper.synchronize, seconds=seconds)
         finally:
             callbacks.on_train_end()
