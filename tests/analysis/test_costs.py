@@ -189,3 +189,18 @@ def test_what_only_the_first_change_of_epochs_takes_does_not_recur() -> None:
     costs = fit_costs(short)
     assert costs is not None
     assert costs.parts["epoch_gap"] * 80 == pytest.approx(300 * MS, rel=0.05)
+
+
+def test_a_step_now_and_then_that_compiles_nothing_does_not_hide_the_others() -> None:
+    # 30 steps of 1 s that are traced anew, but for one whose argument came before.
+    base = fit_workload(period=1000 * MS, step=990 * MS, steps=30, kind="loop")
+    times = base.blocks[0].t
+    traces = tuple(
+        Event("trace", t + 5 * MS, 900 * MS, None, None, {"name": "step"})
+        for i, t in enumerate(times)
+        if i != 12
+    )
+    costs = fit_costs(replace(base, events=traces))
+    assert costs is not None
+    assert costs.total.value == pytest.approx(1000 * MS, rel=0.05)
+    assert costs.parts["compile"] == pytest.approx(0.87 * 1000 * MS, rel=0.1)

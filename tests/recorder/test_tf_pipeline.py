@@ -323,3 +323,15 @@ def test_random_work_is_never_cached(tf: Any) -> None:
         .batch(8)
     )
     assert "trial_cache" not in [name for name, _ in trials_of(dataset).wanted()]
+
+
+def test_where_time_runs_out_the_whole_takes_as_long_as_what_it_hands_on(tf: Any) -> None:
+    dataset = tf.data.Dataset.range(1000).map(lambda x: x + 1).batch(8).take(20).prefetch(1)
+    iterators = Iterators()
+    ablation = Ablation(dataset, iterators, budget_s=0.0)
+    assert ablation.run()["rows"] == []  # nothing stands in for a batch that was not timed
+    timing = time_dataset(dataset, iterators, seconds=0.05)
+    ablation.times[2] = timing
+    ablation.run()
+    assert [stage.op for stage in ablation.stages[:3]] == ["prefetch", "take", "batch"]
+    assert ablation.times[0] is ablation.times[1] is timing

@@ -18,6 +18,8 @@ from fitdoctor.recording.schema import RecordedWorkload
 WINDOW_NS = 50_000_000  # shorter steps are judged in groups of at least this length
 OTHERS_LIMIT_CORES = 0.10
 MIN_CLEAN_ROWS = 10
+# With fewer steps that compile nothing, steps are taken to compile always.
+MIN_PLAIN_ROWS = 5
 MIN_SINGLE_STEPS = 5
 BESIDE = ("callbacks", "checkpoint", "compile")
 # With so many whole epochs, each counts as one measurement.
@@ -40,17 +42,21 @@ def fit_costs(workload: RecordedWorkload) -> Costs | None:
     if not timed:
         return None
     clean, disturbed = _undisturbed(timed)
-    plain = [row for row in clean if not row.compiled] or clean
+    plain = [row for row in clean if not row.compiled]
+    always_compiles = len(plain) < MIN_PLAIN_ROWS and 2 * len(plain) < len(clean)
+    if always_compiles:
+        plain = clean
     steady = plain[warm_up_length([row.period / row.executions for row in plain if row.period]) :]
     core = _core(steady)
     if core is None:
         return None
     recurring = _recurring(rows)
     inside = _inside(workload, steady)
-    if all(row.compiled for row in steady):
+    if always_compiles and any(row.compiled for row in steady):
         inside = _split_compile(workload, steady, inside)
     steps = sum(row.executions for row in rows)
-    extras = _extras(workload, rows, core.value, recurring)
+    # Compiles that are in the steps already are not counted beside them.
+    extras = _extras(workload, rows, core.value, () if always_compiles else recurring)
     total = core + Interval.exact(sum(extras.values()))
     singles = _windows(steady)
     return Costs(
@@ -175,7 +181,7 @@ def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]
 def _split_compile(
     workload: RecordedWorkload, rows: Sequence[Row], inside: dict[str, float]
 ) -> dict[str, float]:
-    """Every step compiles: what it would take without is known from a repeated call or a
+    """Nearly every step compiles: what it would take without is known from a repeated call or a
     frozen batch, or else from the compiles' own durations.
     """
     steps = sum(row.executions for row in rows)
