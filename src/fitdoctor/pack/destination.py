@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -41,8 +42,8 @@ def write_plan(folder: Path, plan: dict[str, Any]) -> None:
 
 
 @contextmanager
-def taken(folder: Path, *, force: bool) -> Iterator[None]:
-    """Have the folder for ourselves.
+def taken(folder: Path, *, force: bool, waits: bool = False) -> Iterator[None]:
+    """Have the folder for ourselves; `waits` for another process, however long it writes.
 
     Raises:
         UsageError: It holds something that is not a pack.
@@ -56,15 +57,15 @@ def taken(folder: Path, *, force: bool) -> Iterator[None]:
     except OSError as error:
         raise not_written(folder, error) from error
     with lock:
-        _lock(lock.fileno(), folder)
+        _lock(lock.fileno(), folder, waits=waits)
         if force:
             clear(folder)
             work.mkdir(exist_ok=True)
         yield
 
 
-def _lock(descriptor: int, folder: Path) -> None:
-    deadline = time.monotonic() + LOCK_WAIT_S
+def _lock(descriptor: int, folder: Path, *, waits: bool) -> None:
+    deadline = math.inf if waits else time.monotonic() + LOCK_WAIT_S
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
