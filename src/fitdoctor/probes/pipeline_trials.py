@@ -31,6 +31,7 @@ NOTABLE_SHARE = 0.08
 PREPROCESSING_SHARE = 0.12
 # Longer work per element than this is not overhead: batching it first gains nothing.
 SHORT_ELEMENT_NS = 300_000
+MOST_CACHED = 2**30  # bytes, in a trial
 FILL_S = 1.5  # a cache is filled for no longer than this in a trial
 NOTABLE_FILL_NS = 50_000_000
 # Stages that only hand elements on: keeping their output keeps no work.
@@ -241,8 +242,10 @@ class PipelineTrials:
         elements = max(1, int(2 * per_batch), int(FILL_S * 1e9 / max(1.0, element_ns)))
         known = int(stage.dataset.cardinality().numpy())
         size = self._ablation.times[stage.number].element_bytes
-        if size is not None and size * min(elements, known if known > 0 else elements) > 2**30:
-            elements = max(1, 2**30 // size)
+        free = available_bytes()
+        most = MOST_CACHED if free is None else min(MOST_CACHED, int(MEMORY_SHARE * free))
+        if size is not None and size * min(elements, known if known > 0 else elements) > most:
+            elements = max(1, most // size)
         dataset = tf_edits.cached_at(self._dataset, stage, elements)
         kept = min(elements, known if known > 0 else elements)
         return self._timed(
@@ -253,7 +256,7 @@ class PipelineTrials:
             **self._facts_of(stage, per_batch),
             first_ns=0,  # of a full cache; here the first batch was still being made
             element_bytes=size,
-            available_bytes=available_bytes(),
+            available_bytes=free,
         )
 
     def _packed(self) -> Data:

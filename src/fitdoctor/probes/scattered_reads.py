@@ -70,7 +70,7 @@ def record_files(source: Stage, ns_per_record: float, iterators: Iterators) -> D
         if len(records) >= PACKED_RECORDS:
             break
         opened += 1
-        records.extend(tf.data.TFRecordDataset(name).as_numpy_iterator())
+        records.extend(tf.data.TFRecordDataset(name).take(PACKED_RECORDS).as_numpy_iterator())
     if not records:
         raise NotAvailable("the files hold no records")
     folder = tempfile.mkdtemp(prefix="fitdoctor-")
