@@ -12,10 +12,7 @@ from typing import Any
 
 def not_storable(tf: Any, spec: Any) -> str:
     """Why elements of this spec cannot be stored; empty where they can."""
-    parts = tf.nest.flatten(spec)
-    if not parts:
-        return "its elements are empty"
-    for part in parts:
+    for part in tf.nest.flatten(spec):
         if not isinstance(part, tf.TensorSpec):
             return f"its elements have a part that is no plain tensor ({type(part).__name__})"
         if part.dtype in (tf.resource, tf.variant):
