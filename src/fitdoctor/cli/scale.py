@@ -26,7 +26,8 @@ SERVICE_ADDRESS = re.compile(r"[a-z]+://[\w.\-\[\]:]+:\d+")
 
 SERVICE = """\
   on one machine      python -m fitdoctor.pack.service dispatcher --port 5050
-  on each helper      python -m fitdoctor.pack.service worker --dispatcher HOST:5050 --host NAME
+  on each helper      python -m fitdoctor.pack.service worker --dispatcher HOST:5050 --host NAME \\
+                        --port 5051
   in {place}, on the dataset that goes into fit, before prefetch:
       data = data.apply(tf.data.experimental.service.distribute(
           processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC,
