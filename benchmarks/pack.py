@@ -7,7 +7,7 @@ tf.train.Example, as tutorials have it; the same loop over 8 shards with a hash 
 writes. Every figure is the median of rounds taken in turn. Starting Python and importing is
 counted for none of them; starting the worker processes and syncing to disk is counted for ours.
 Reading: fitdoctor.load against the files one by one, against TFRecordDataset without parsing,
-and against what this machine can copy.
+and against what disk and memory of this machine can give; one reader and two at once.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmarks.pack_limits import limit_rows, reader_rows
+
 ROOT = Path(__file__).parents[1]
 RESULT = Path(__file__).parent / "results" / "pack.json"
 COLUMNS = 10
@@ -52,6 +54,8 @@ def main() -> int:
         rows = [*image_rows(folder, images, options), *table_rows(folder, table, options)]
         rows += reading_rows(folder, images, options)
         rows += break_even_rows(folder, images, options)
+        rows += limit_rows(folder / "pixels", options.rounds)
+        rows += reader_rows(folder / "encoded", options.rounds)
     machine = {"cpus": os.cpu_count(), "platform": platform.platform(), "python": sys.version}
     for row in rows:
         print(_line(row), flush=True)
@@ -304,7 +308,6 @@ def _packed(source: Path, dest: Path, workers: int, *more: str) -> dict[str, Any
 
 def reading_rows(folder: Path, images: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Rates of reading the packed images."""
-    import numpy as np
     import tensorflow as tf
 
     import fitdoctor
@@ -324,10 +327,6 @@ def reading_rows(folder: Path, images: Path, options: argparse.Namespace) -> lis
         data = data.map(tf.io.read_file, num_parallel_calls=tf.data.AUTOTUNE)
         count(data.batch(256).prefetch(2))
 
-    def memory_copy() -> None:
-        one = np.ones(size, np.uint8)
-        one.copy()
-
     def read_bytes() -> None:
         for path in paths:
             Path(path).read_bytes()
@@ -339,14 +338,10 @@ def reading_rows(folder: Path, images: Path, options: argparse.Namespace) -> lis
         "load tf.data, shuffled": lambda: count(
             load(dest, batch=256, decode=False, shuffle=1000, seed=0)
         ),
-        "load tf.data, 1 of 2 readers": lambda: count(
-            load(dest, batch=256, decode=False, shuffle=1000, index=0, count=2)
-        ),
         "load torch, encoded": lambda: count(load(dest, kind="torch", batch=256, decode=False)),
         "load grain, encoded": lambda: count(load(dest, kind="grain", batch=256, decode=False)),
         "TFRecordDataset, no parsing": lambda: count(tf.data.TFRecordDataset(paths).batch(256)),
         "bytes of the shards (page cache)": read_bytes,
-        "made and copied in memory": memory_copy,
     }
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(options.rounds):
@@ -356,15 +351,14 @@ def reading_rows(folder: Path, images: Path, options: argparse.Namespace) -> lis
             seconds[way].append(time.perf_counter() - started)
     rows = []
     for way, times in seconds.items():
-        part = 0.5 if "1 of 2" in way else 1.0
         took = statistics.median(times)
         rows.append(
             {
                 "what": "read images",
                 "way": way,
-                "items": round(len(files) * part),
-                "items_per_s": len(files) * part / took,
-                "mb_per_s": size * part / took / 1e6,
+                "items": len(files),
+                "items_per_s": len(files) / took,
+                "mb_per_s": size / took / 1e6,
                 "seconds": times,
             }
         )
@@ -377,6 +371,8 @@ def _line(row: dict[str, Any]) -> str:
         parts.append(f"{row['mb_per_s']:8,.0f} MB/s")
     if "against_plain" in row:
         parts.append(f"{row['against_plain']:6.2f}x the loop")
+    if "against_one" in row:
+        parts.append(f"{row['against_one']:6.2f}x one reader")
     if row.get("break_even_epochs"):
         parts.append(f"pays after {row['break_even_epochs']:.1f} epochs")
     if row.get("peak_rss_mb"):

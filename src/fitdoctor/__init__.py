@@ -9,10 +9,11 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in typing, which is not imported here
 if TYPE_CHECKING:
     from fitdoctor.api import diagnose, speedup
+    from fitdoctor.pack.packed import packed
     from fitdoctor.pack.reading.load import load
 
 # `Watch` is not listed: `from fitdoctor import *` must not import Keras.
-__all__ = ["__version__", "diagnose", "load", "load_ipython_extension", "speedup"]
+__all__ = ["__version__", "diagnose", "load", "load_ipython_extension", "packed", "speedup"]
 
 __version__ = "0.1.0"
 
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 _LIBRARY = {
     "diagnose": "fitdoctor.api",
     "load": "fitdoctor.pack.reading.load",
+    "packed": "fitdoctor.pack.packed",
     "speedup": "fitdoctor.api",
 }
 

@@ -49,6 +49,9 @@ def script(tmp_path: Path) -> Path:
         (["-o", "out.txt"], "the extension of the output file decides its format"),
         (["--json", "no/such/folder.json"], "cannot write no/such/folder.json"),
         (["--from", "train.py"], "is not a fitdoctor recording"),
+        (["--pack", "train.py"], "--pack 'train.py'"),
+        (["--pack", ""], "--pack ''"),
+        (["--undo", "--pack", "packed"], "--undo takes nothing else"),
     ],
 )
 def test_wrong_use(script: Path, args: list[str], error: str) -> None:

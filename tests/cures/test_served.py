@@ -53,9 +53,25 @@ def test_the_service_comes_before_the_prefetch(tmp_path: Path) -> None:
     assert patch is not None
     new = patch.files[script].new_text
     assert ".batch(8).apply(tf.data.experimental.service.distribute(" in new
-    assert f'service="{ADDRESS}")).prefetch(2)' in new
+    # As many steps in an epoch as before, however many workers there are.
+    assert f'service="{ADDRESS}")).rebatch(8).prefetch(2)' in new
     assert new.splitlines()[:3] == TEXT.splitlines()[:3]
     compile(new, "train.py", "exec")
+
+
+def test_what_is_done_to_batches_is_served_as_it_is(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(TEXT.replace(".batch(8)", ".batch(8).map(flip)"))
+    file = str(script)
+    rows = (
+        stage("prefetch", 0, file=file, line=4),
+        stage("map", 1, file=file, line=4),
+        stage("batch", 2, file=file, line=4, batch_size=8),
+        stage("range", 3, inputs=[], file=file, line=2),
+    )
+    patch = served_patch(view(slow_pipeline(*rows)).stages, ADDRESS, [tmp_path])
+    assert patch is not None
+    assert "rebatch" not in patch.files[script].new_text
 
 
 @pytest.mark.parametrize("name", ["tensorflow", "tfl"])

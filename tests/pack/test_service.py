@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,29 +19,58 @@ pytest.importorskip("tensorflow")
 SERVED = 2000
 
 
-def _started(*args: str) -> tuple[subprocess.Popen[str], str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fitdoctor.pack.service", *args],
-        env={**os.environ, "PYTHONPATH": SOURCE, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdout is not None
-    return process, process.stdout.readline().strip()
+@dataclass
+class Service:
+    """A dispatcher and its workers as real processes."""
 
+    port: str = ""
+    processes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
 
-@pytest.fixture
-def service() -> Iterator[str]:
-    dispatcher, port = _started("dispatcher")
-    workers = [_started("worker", "--dispatcher", f"localhost:{port}")[0] for _ in range(2)]
-    yield f"grpc://localhost:{port}"
-    for process in (*workers, dispatcher):
+    @property
+    def address(self) -> str:
+        return f"grpc://localhost:{self.port}"
+
+    def dispatch(self) -> None:
+        self.port = self._start("dispatcher", "dispatcher")
+
+    def work(self, name: str, port: str = "0") -> str:
+        """Start a worker; the port that it serves."""
+        more = ("--dispatcher", f"localhost:{self.port}", "--port", port)
+        return self._start(name, "worker", *more)
+
+    def _start(self, name: str, *args: str) -> str:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fitdoctor.pack.service", *args],
+            env={**os.environ, "PYTHONPATH": SOURCE, "TF_CPP_MIN_LOG_LEVEL": "3"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.processes[name] = process
+        assert process.stdout is not None
+        return process.stdout.readline().strip()
+
+    def kill(self, name: str) -> None:
+        process = self.processes.pop(name)
         process.kill()
         process.wait()
 
+    def close(self) -> None:
+        for name in list(self.processes):
+            self.kill(name)
 
-def _served(address: str) -> Any:
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    try:
+        made.dispatch()
+        yield made
+    finally:
+        made.close()
+
+
+def _served(address: str, **more: Any) -> Any:
     import tensorflow as tf
 
     service = tf.data.experimental.service
@@ -47,11 +79,133 @@ def _served(address: str) -> Any:
             processing_mode=service.ShardingPolicy.DYNAMIC,
             service=address,
             max_outstanding_requests=2,
+            **more,
         )
     )
 
 
 @pytest.mark.end_to_end
-def test_served_elements_are_the_same_multiset(service: str) -> None:
-    found = Counter(int(value) for value in _served(service).as_numpy_iterator())
+def test_served_elements_are_the_same_multiset(service: Service) -> None:
+    for name in ("one", "two"):
+        service.work(name)
+    found = Counter(int(value) for value in _served(service.address).as_numpy_iterator())
     assert found == Counter(range(SERVED))
+
+
+@pytest.mark.end_to_end
+def test_a_worker_that_dies_and_comes_back_on_its_port_loses_at_most_what_it_held(
+    service: Service,
+) -> None:
+    port = service.work("one")
+    service.work("two")
+    found: Counter[int] = Counter()
+    for value in _served(service.address).as_numpy_iterator():
+        found[int(value)] += 1
+        if found.total() == SERVED // 10:
+            service.kill("one")
+            service.work("one again", port)
+    assert max(found.values()) == 1
+    assert set(found) <= set(range(SERVED))
+    assert found.total() >= SERVED // 10
+
+
+# -- a training whose input waits, moved onto the service ----------------------------------
+
+TRAIN = """\
+import keras
+import tensorflow as tf
+from tensorflow.python.data.experimental.ops import testing  # stands for a slow disk
+
+keras.utils.set_random_seed(1)
+
+
+def parse(number):
+    row = tf.cast(tf.range(8, dtype=tf.int64) + number, tf.float32) / 1000.0
+    return row, row[:1]
+
+
+data = tf.data.Dataset.range(640).map(parse).apply(testing.sleep(500))
+data = data.batch(16).prefetch(2)
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(data, epochs=EPOCHS, verbose=0)
+"""
+
+
+def _fitdoctor(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fitdoctor", *args],
+        cwd=folder,
+        env={**os.environ, "KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+
+
+@pytest.mark.end_to_end
+def test_a_waiting_pipeline_is_moved_onto_two_workers(service: Service, tmp_path: Path) -> None:
+    from fitdoctor.proof.equivalence import compare
+    from fitdoctor.proof.learned import read_learned
+    from fitdoctor.proof.process import run_side
+    from fitdoctor.proof.side import Side
+
+    script, before = tmp_path / "train.py", tmp_path / "before.py"
+    script.write_text(TRAIN.replace("EPOCHS", "60"))
+    before.write_text(TRAIN.replace("EPOCHS", "2"))
+    for name in ("one", "two"):
+        service.work(name)
+
+    done = _fitdoctor(tmp_path, "scale", "--service", service.address, "--apply", "train.py")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "cores" in done.stdout
+    text = script.read_text()
+    assert f'service="{service.address}")).rebatch(16).prefetch(2)' in text
+
+    script.write_text(text.replace("epochs=60", "epochs=2"))
+    learned = []
+    for side in (Side("A", str(before)), Side("B", str(script))):
+        weights = tmp_path / "weights.npz"
+        learning = {"steps": 10**6, "seconds": 300, "weights": str(weights), "seed": 1}
+        run = run_side(side, tmp_path, options={"probes": False, "learning": learning}, limit_s=60)
+        assert not run.failed, run.error
+        learned.append(read_learned(run.path, weights, run.recording))
+    assert [len(one.batches) for one in learned] == [80, 80]
+    assert compare(*learned).data_stream in ("same-multiset", "identical")
+    undone = _fitdoctor(tmp_path, "fix", "--undo")
+    # The epochs were changed by hand since, so the file is left alone.
+    assert undone.returncode == 2
+
+
+@pytest.mark.end_to_end
+def test_a_training_whose_worker_is_gone_is_ended_in_time(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What TensorFlow does is its own business; a proof must not wait for it for ever."""
+    from fitdoctor.proof import process
+    from fitdoctor.proof.process import run_side
+    from fitdoctor.proof.side import Side
+
+    monkeypatch.setattr(process, "START_AND_END_S", 25.0)
+    service.work("one")
+    script = tmp_path / "train.py"
+    served = (
+        "data = data.apply(tf.data.experimental.service.distribute("
+        f'tf.data.experimental.service.ShardingPolicy.DYNAMIC, "{service.address}"))'
+    )
+    pid = service.processes["one"].pid
+    killer = (
+        "import os, signal\n"
+        "class Killer(keras.callbacks.Callback):\n"
+        "    def on_train_batch_end(self, batch, logs=None):\n"
+        f"        if batch == 5: os.kill({pid}, signal.SIGKILL)\n"
+    )
+    text = TRAIN.replace("data = data.batch(16).prefetch(2)", f"data = data.batch(16)\n{served}")
+    text = text.replace("model = ", killer + "model = ", 1)
+    script.write_text(text.replace("epochs=EPOCHS", "epochs=2, callbacks=[Killer()]"))
+    options = {"probes": False, "limit": {"steps": 10**6, "seconds": 600}}
+    run = run_side(Side("A", str(script)), tmp_path, options=options, limit_s=0)
+    # It stood still and was ended, or TensorFlow gave up or went on without what was lost.
+    assert run.timed_out or run.exit_code is not None
+    assert service.processes["one"].wait(timeout=30) == -signal.SIGKILL

@@ -47,6 +47,7 @@ def test_heavy_input_needs_helpers_and_prints_the_edit() -> None:
     assert need.helpers == 3
     assert need.cores_needed.low < 15 < need.cores_needed.high
     text = scale_text(seen, need)
+    assert "the cores of this host are the limit" in text
     assert "train.py:88" in text
     assert "service.distribute" in text
 

@@ -39,6 +39,7 @@ def fitdoctor(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
         (["prove", "--precision", "-1", "ok.py", "ok.py"], "not in the range"),
         (["prove", "--max-runs", "2", "ok.py", "ok.py"], "2 is not in the range"),
         (["prove", "--each", "ok.py", "ok.py"], "--each is about the cures of one script"),
+        (["prove", "--pack", "dest", "ok.py", "ok.py"], "--pack is about the cures of one script"),
         (["prove", "--from", "x.rec", "ok.py", "ok.py"], "--from is about the cures of one script"),
         (["prove", "--from", "x.rec", "ok.py"], "there is no recording x.rec"),
         (["prove", "--json", "ok.py", "ok.py", "ok.py"], "exists already"),

@@ -280,6 +280,22 @@ def test_files_of_records_are_read_by_their_dataset(tf: Any, tmp_path: Path) -> 
     assert found["files"] == 30
     assert found["records_per_file"] == 1
     assert found["packed_record_ns"] > 0
+    assert found["record_bytes"] == 100
+    assert found["keeps_order"] is True
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_files_listed_in_another_order_each_time_are_told(
+    tf: Any, tmp_path: Any, shuffle: bool
+) -> None:
+    from fitdoctor.probes.scattered_reads import record_files
+
+    for number in range(3):
+        with tf.io.TFRecordWriter(str(tmp_path / f"{number}.tfrecord")) as writer:
+            writer.write(b"x")
+    files = tf.data.Dataset.list_files(str(tmp_path / "*.tfrecord"), shuffle=shuffle)
+    source = tf_data.walk(tf.data.TFRecordDataset(files))[-1]
+    assert record_files(source, 1e6, Iterators())["keeps_order"] is not shuffle
 
 
 def trials_of(dataset: Any) -> PipelineTrials:
@@ -335,3 +351,27 @@ def test_where_time_runs_out_the_whole_takes_as_long_as_what_it_hands_on(tf: Any
     ablation.run()
     assert [stage.op for stage in ablation.stages[:3]] == ["prefetch", "take", "batch"]
     assert ablation.times[0] is ablation.times[1] is timing
+
+
+def test_what_fits_in_memory_is_not_tried_on_disk(tf: Any) -> None:
+    dataset = tf.data.Dataset.range(400).map(decoded(tf)).batch(8)
+    assert "trial_packed" not in [name for name, _ in trials_of(dataset).wanted()]
+
+
+def test_what_outgrows_memory_is_tried_on_disk(
+    tf: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    from fitdoctor.probes import pipeline_trials
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".fitdoctor").mkdir()
+    monkeypatch.setattr(pipeline_trials, "available_bytes", lambda: 2_000)
+    dataset = tf.data.Dataset.range(400).map(decoded(tf)).batch(8)
+    (packed,) = [trial for name, trial in trials_of(dataset).wanted() if name == "trial_packed"]
+    found = packed()
+    assert (found["stage"], found["elements"], found["per_batch"]) == (1, 400, 8.0)
+    assert found["element_bytes"] > 4
+    assert found["write_ns"] > 0
+    assert found["disk_ns"] > 0
+    assert found["ns"]
+    assert list((tmp_path / ".fitdoctor").iterdir()) == []

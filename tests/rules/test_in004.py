@@ -50,9 +50,74 @@ def test_silent_when_the_step_hides_the_loading() -> None:
     assert finding({"trial_cache": cached()}, loader_ns=30 * MS, frozen=30 * MS) is None
 
 
+BIG = cached(element_bytes=5_000_000, available_bytes=8 * GB)
+
+
+def packed(ns: float = 3 * MS, **more):
+    facts = {
+        "stage": 1,
+        "elements": 1000,
+        "element_bytes": 5_000_100,
+        "per_batch": 32.0,
+        "keeps_order": True,
+        "python": False,
+        "write_ns": 2 * MS,
+        "disk_ns": 1 * MS,
+        "disk_free_bytes": 100 * GB,
+        **more,
+    }
+    return trial(ns, 30 * MS, **facts)
+
+
 def test_silent_when_it_does_not_fit_in_half_of_the_free_memory() -> None:
-    big = cached(element_bytes=5_000_000, available_bytes=8 * GB)
-    assert finding({"trial_cache": big}) is None
+    assert finding({"trial_cache": BIG}) is None
+
+
+def test_silent_when_the_disk_is_no_faster_than_making_it_again() -> None:
+    found = finding({"trial_cache": BIG, "trial_packed": packed(disk_ns=40 * MS)})
+    assert found is None or found.gain.low < 1.01
+
+
+def test_what_fits_in_memory_is_not_packed() -> None:
+    found = finding({"trial_cache": cached(), "trial_packed": packed()})
+    assert found is not None
+    assert found.cure.packing is None
+
+
+def test_what_does_not_fit_is_read_from_disk() -> None:
+    found = finding({"trial_cache": BIG, "trial_packed": packed()})
+    assert found is not None
+    assert found.gain.value == pytest.approx(10.0, rel=0.05)
+    assert found.cure.safety == "safe"
+    (edit,) = found.cure.edits
+    assert edit == found.cure.packing
+    assert (edit.where, edit.call) == (Where("/user/data.py", 101), "map")
+    assert edit.count_bytes == 5_000_100_000
+    assert edit.seconds == pytest.approx(2.0)
+    assert "5.00 GB of the 8.00 GB that are free" in found.message
+
+
+def test_the_disk_counts_where_it_is_slower_than_memory() -> None:
+    quick = finding({"trial_cache": BIG, "trial_packed": packed()})
+    slow = finding({"trial_cache": BIG, "trial_packed": packed(disk_ns=10 * MS)})
+    assert quick is not None
+    assert slow is not None
+    assert slow.gain.value == pytest.approx(3.0, rel=0.05)
+    assert slow.gain.low < 30 / 13 < slow.gain.high < quick.gain.high + 1
+
+
+def test_a_disk_without_room_is_advice() -> None:
+    found = finding({"trial_cache": BIG, "trial_packed": packed(disk_free_bytes=4 * GB)})
+    assert found is not None
+    assert (found.cure.safety, found.cure.edits) == ("advice", ())
+    assert "4.00 GB free" in found.cure.summary
+
+
+@pytest.mark.parametrize("facts", [{"python": True}, {"keeps_order": False}])
+def test_a_pack_of_python_or_of_a_shuffling_source_is_unsafe(facts: dict) -> None:
+    found = finding({"trial_cache": BIG, "trial_packed": packed(**facts)})
+    assert found is not None
+    assert found.cure.safety == "unsafe"
 
 
 def test_silent_when_the_overhead_per_element_is_what_it_would_save() -> None:

@@ -32,7 +32,7 @@ def hdf5(read: float, block: float, *, loading: float = 60 * MS, frozen: float =
     return view(fit_workload(period=round(loading), step=2 * MS, wait=58 * MS, probes=probes))
 
 
-def records(per_file: float, record: float, packed: float):
+def records(per_file: float, record: float, packed: float, **more: object):
     measured = {
         "format": "TFRecord",
         "files": 4000,
@@ -41,6 +41,7 @@ def records(per_file: float, record: float, packed: float):
         "packed_record_ns": packed,
         "file": "/user/data.py",
         "line": 102,
+        **more,
     }
     return view(slow_pipeline(*RECORDS, rows=ROWS, probes={"record_files": measured}))
 
@@ -75,6 +76,24 @@ def test_fires_on_a_file_per_record() -> None:
     assert found is not None
     assert found.gain.value == pytest.approx(30 / (30 - 32 * 0.58), rel=0.1)
     assert found.cure.safety == "safe"
+
+
+def test_without_the_size_of_a_record_there_is_no_edit() -> None:
+    found = RULE.detect(records(1, 600_000, 20_000))
+    assert found is not None
+    assert found.cure.edits == ()
+
+
+@pytest.mark.parametrize(("keeps_order", "safety"), [(True, "safe"), (False, "unsafe")])
+def test_the_edit_stores_the_records_where_they_are_read(keeps_order: bool, safety: str) -> None:
+    found = RULE.detect(records(1, 600_000, 20_000, record_bytes=984, keeps_order=keeps_order))
+    assert found is not None
+    assert found.cure.safety == safety
+    (edit,) = found.cure.edits
+    assert (edit.where.line, edit.call) == (102, "TFRecordDataset")
+    assert edit.count_bytes == 4_000_000
+    assert edit.seconds == pytest.approx(2.4)
+    assert "4.00 MB on disk, written once in about 2.40 s" in found.cure.summary
 
 
 def test_python_is_not_blamed_for_what_the_file_costs() -> None:

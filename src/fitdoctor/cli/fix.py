@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ class Wish:
     diff: bool
     apply: bool
     unsafe: bool
+    pack: str | None
     select: tuple[str, ...]
     ignore: tuple[str, ...]
 
@@ -67,6 +69,7 @@ class Wish:
 @click.option("--apply", is_flag=True, help="Write the changes; the old files are kept.")
 @click.option("--undo", is_flag=True, help="Put back the files of the last --apply.")
 @click.option("--unsafe", is_flag=True, help="Also make cures that may change the training.")
+@shared.pack
 @click.option("--select", metavar="CODES", default="", help="Only these rules: IN002,HO004.")
 @click.option("--ignore", metavar="CODES", default="", help="Not these rules.")
 @click.option(
@@ -129,7 +132,7 @@ def command(
 
 
 def _check_use(script: str | None, recording: Path | None, *, undo: bool, wanted: Wish) -> None:
-    if undo and (script or recording or wanted.apply or wanted.diff):
+    if undo and (script or recording or wanted.apply or wanted.diff or wanted.pack):
         raise UsageError("--undo takes nothing else", advice="fitdoctor fix --undo")
     if wanted.apply and wanted.diff:
         raise UsageError(
@@ -217,7 +220,8 @@ def _prescription(recording: Path | None, wanted: Wish) -> tuple[Prescription, D
     if not diagnosis.workloads:
         raise no_training(diagnosis)
     wants: Callable[[Finding], bool] = wanted.wants
-    return prescribe(read, diagnosis, unsafe=wanted.unsafe, wanted=wants), diagnosis
+    found = prescribe(read, diagnosis, unsafe=wanted.unsafe, wanted=wants, pack=wanted.pack)
+    return found, diagnosis
 
 
 def _write(found: Prescription) -> None:
@@ -266,7 +270,8 @@ def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, talk: Talk) -
     )
     write(sys.stdout, text)
     if found.patch:
-        again = f"fitdoctor fix --from {diagnosis.recording} --apply"
+        pack = f" --pack {shlex.quote(wanted.pack)}" if wanted.pack is not None else ""
+        again = f"fitdoctor fix --from {diagnosis.recording}{pack} --apply"
         talk.say("undo: fitdoctor fix --undo" if wanted.apply else f"apply: {again}")
     return 0
 

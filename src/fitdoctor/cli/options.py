@@ -68,6 +68,27 @@ output_dir = click.option(
 )
 
 
+def _pack_folder(context: click.Context, option: click.Parameter, value: Any) -> str | None:
+    """A folder that can hold packs, and what writing them needs."""
+    if value is None:
+        return None
+    from fitdoctor.errors import UsageError
+    from fitdoctor.pack.checksum import functions
+
+    if not str(value) or Path(value).is_file():
+        raise UsageError(f"--pack {str(value)!r}", expected="a folder, new or of earlier packs")
+    functions()  # the training script will write with it
+    return str(value)
+
+
+pack = click.option(
+    "--pack",
+    metavar="DEST",
+    callback=_pack_folder,
+    help="Also make cures that store data: the script's next run writes it to this folder.",
+)
+
+
 def rule_options(command: _Command) -> _Command:
     """`--select` and `--ignore`."""
     return select(ignore(command))

@@ -35,6 +35,7 @@ class Options:
     no_check: bool
     quiet: bool
     recording: Path | None = None
+    pack: str | None = None
 
     def say(self, text: str) -> None:
         """Write a line unless told to be quiet."""
@@ -126,6 +127,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
     help="Use this recording of SCRIPT instead of examining it again.",
 )
 @click.option("--unsafe", is_flag=True, help="Also apply cures that may change numbers or order.")
+@shared.pack
 @click.option("--each", is_flag=True, help="Also prove every cure by itself.")
 @click.option("--boost", is_flag=True, help="Prove what boost would run, against plain.")
 @click.option("--one", is_flag=True, help="SCRIPT alone, even if its first argument is a script.")
@@ -149,6 +151,7 @@ def command(
     steps: int | None,
     window: float,
     recording: Path | None,
+    pack: str | None,
     **choices: bool,
 ) -> None:
     """Prove that SCRIPT trains faster with its cures, or that a second script does.
@@ -166,7 +169,7 @@ def command(
     if output is not None:
         check_writable(output, force=force)
     limits = Limits(precision / 100, budget, max_runs, steps, window)
-    options = Options(limits=limits, recording=recording, **choices)
+    options = Options(limits=limits, recording=recording, pack=pack, **choices)
     if not module and not one and _names_a_script(args):
         check_script(args[0])
         _refuse_cure_options(options)
@@ -182,7 +185,7 @@ def _names_a_script(args: tuple[str, ...]) -> bool:
 
 
 def _refuse_cure_options(options: Options) -> None:
-    names = {"unsafe": "unsafe", "each": "each", "boost": "boost", "recording": "from"}
+    names = {name: name for name in ("unsafe", "each", "boost", "pack")} | {"recording": "from"}
     given = [option for name, option in names.items() if getattr(options, name)]
     if given:
         raise UsageError(
@@ -223,6 +226,7 @@ def _prove_cures(script: str, args: tuple[str, ...], module: bool, options: Opti
             check=not options.no_check,
             tell=options.tell,
             recording=None if options.recording is None else existing(options.recording),
+            pack=options.pack,
         )
 
 

@@ -26,16 +26,17 @@ SERVICE_ADDRESS = re.compile(r"[a-z]+://[\w.\-\[\]:]+:\d+")
 
 SERVICE = """\
   on one machine      python -m fitdoctor.pack.service dispatcher --port 5050
-  on each helper      python -m fitdoctor.pack.service worker --dispatcher HOST:5050 --host NAME
+  on each helper      python -m fitdoctor.pack.service worker --dispatcher HOST:5050 --host NAME \\
+                        --port 5051
   in {place}, on the dataset that goes into fit, before prefetch:
       data = data.apply(tf.data.experimental.service.distribute(
           processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC,
-          service="grpc://HOST:5050"))
+          service="grpc://HOST:5050")).rebatch(BATCH)
       (`fitdoctor scale --service grpc://HOST:5050` shows this edit in your source)
-  Every element comes once while all workers live, in another order. When one dies, training may
-  stand still for long, and what it held is lost for that epoch (TensorFlow: at most
-  once). A pipeline that begins with a generator cannot be sent to workers; `fitdoctor pack` can
-  store it first.
+  Every element comes once while all workers live, in another order. When one dies, training
+  stands still until it is started again on its port, and what it held is lost for that epoch
+  (TensorFlow: at most once). A pipeline that begins with a generator cannot be sent to workers;
+  `fitdoctor pack` can store it first.
 """
 
 
@@ -154,7 +155,8 @@ def scale_text(view: View, need: ScaleOut) -> str:
     if need.is_waiting:
         lines.append(
             "  loading waits for disk or network, not for cores: read more at once "
-            "(fitdoctor report names the stage)"
+            "(fitdoctor report names the stage), or in workers of a tf.data service, which wait "
+            "beside each other"
         )
     elif need.fits:
         lines.append("  one host is enough: the findings of fitdoctor report say how to use it")
@@ -165,6 +167,10 @@ def scale_text(view: View, need: ScaleOut) -> str:
         )
     else:
         count = need.helpers
+        lines.append(
+            f"  the cores of this host are the limit: worker processes on it would share the same "
+            f"{view.cpus}"
+        )
         lines.append(f"  {count} more host{'' if count == 1 else 's'} like this would feed it:")
         lines.append(SERVICE.format(place=place).rstrip("\n"))
     return "\n".join(lines) + "\n"

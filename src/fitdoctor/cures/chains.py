@@ -20,7 +20,7 @@ from fitdoctor.cures.statements import (
     scope_of,
     statement_of,
 )
-from fitdoctor.findings.edits import AppendCall, DatasetOption, SwapCalls
+from fitdoctor.findings.edits import FITDOCTOR, AppendCall, DatasetOption, ReadPacked, SwapCalls
 
 _COMMENT = re.compile(r"[ \t]*#[^\r\n]*")
 _LINE_BREAK = re.compile(r"[ \t]*(\\?)(\r\n?|\n)[ \t]*\Z")
@@ -42,6 +42,20 @@ def append_call(draft: Draft, edit: AppendCall) -> Draft:
     draft, text = with_names(draft, call, edit.text, edit.imports)
     call = find_call(draft, edit.where.line, edit.call)
     return _appended(draft, call, text)
+
+
+def read_packed(draft: Draft, edit: ReadPacked) -> Draft:
+    """Have what a call gives stored once and read from then on."""
+    if edit.dest is None:
+        raise DeclinedEdit("no folder was named for the data")
+    text = f".apply(fitdoctor.packed({_quoted(edit.dest)}))"
+    return append_call(draft, AppendCall(edit.where, edit.call, text, (FITDOCTOR,)))
+
+
+def _quoted(text: str) -> str:
+    # Double quotes, as formatters have them, unless that would need an escape.
+    plain = text.isprintable() and not set(text) & set('"\\')
+    return f'"{text}"' if plain else repr(text)
 
 
 def dataset_option(draft: Draft, edit: DatasetOption) -> Draft:

@@ -21,17 +21,19 @@ def choose(
     unsafe: bool = False,
     wanted: Callable[[Finding], bool] = lambda finding: True,
     impossible: Sequence[Finding] = (),
+    packs: bool = False,
 ) -> tuple[list[Finding], list[Declined]]:
     """The findings to cure, the largest gain first, and those left out with the reason.
 
     Two cures of one part of a step do not add up; the second of them changes the source for
     nothing. Cures that cannot be made are no reason to leave another one out; `impossible`
-    are those that were found to be so.
+    are those that were found to be so. Without `packs`, so are those that store data.
     """
 
     def can_be_made(finding: Finding) -> bool:
         found_out = any(finding is one for one in impossible)
-        return not found_out and _may_be_made(finding, unsafe)
+        stores = finding.cure.packing is not None and not packs
+        return not found_out and not stores and _may_be_made(finding, unsafe)
 
     chosen: list[Finding] = []
     left_out: list[Declined] = []

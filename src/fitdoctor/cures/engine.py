@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.cures.arguments import drop_keyword, rename_call, set_keyword, wrap_argument
-from fitdoctor.cures.chains import append_call, dataset_option, swap_calls
+from fitdoctor.cures.chains import append_call, dataset_option, read_packed, swap_calls
 from fitdoctor.cures.draft import Draft
 from fitdoctor.cures.loops import cast_before, hoist_compile
 from fitdoctor.cures.settings import drop_setting
@@ -18,6 +18,7 @@ _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.DropKeyword: drop_keyword,
     edits.RenameCall: rename_call,
     edits.AppendCall: append_call,
+    edits.ReadPacked: read_packed,
     edits.DatasetOption: dataset_option,
     edits.SwapCalls: swap_calls,
     edits.WrapArgument: wrap_argument,

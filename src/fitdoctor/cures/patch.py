@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -13,7 +13,7 @@ from fitdoctor.cures.draft import Draft
 from fitdoctor.cures.engine import edited
 from fitdoctor.cures.source import Source, read_source
 from fitdoctor.cures.unified import unified_diff
-from fitdoctor.findings.edits import AppendCall, Edit, SetKeyword, SwapCalls
+from fitdoctor.findings.edits import AppendCall, Edit, ReadPacked, SetKeyword, SwapCalls
 from fitdoctor.findings.finding import Finding
 
 _LIBRARIES = tuple(
@@ -22,7 +22,7 @@ _LIBRARIES = tuple(
     if (path := sysconfig.get_paths().get(name))
 )
 _LIBRARY_FOLDERS = frozenset({"site-packages", "dist-packages"})
-Kind = Literal["declined", "unsafe", "advice", "already-there", "not-chosen"]
+Kind = Literal["declined", "unsafe", "advice", "already-there", "not-chosen", "packs"]
 
 
 class TextChange(NamedTuple):
@@ -102,6 +102,7 @@ def plan(
     unsafe: bool = False,
     roots: Sequence[Path] | None = None,
     sources: Mapping[Path, Source] | None = None,
+    pack: str | None = None,
 ) -> Patch:
     """The patch that makes the cures of these findings.
 
@@ -111,8 +112,9 @@ def plan(
         roots: Folders of the project: nothing outside is changed. The first one is what
             relative paths are relative to. Default: the working directory.
         sources: Files as they were recorded, where they are not as they lie on disk.
+        pack: The folder for cures that store data; None: such cures are not made.
     """
-    planner = _Planner([Path.cwd()] if roots is None else list(roots), dict(sources or {}))
+    planner = _Planner([Path.cwd()] if roots is None else list(roots), dict(sources or {}), pack)
     for finding in findings:
         planner.add(finding, unsafe=unsafe)
     return planner.patch()
@@ -130,9 +132,9 @@ def _claim(path: Path, rule: str, edit: Edit, claims: _Claims) -> None:
         first, value = claims.setdefault(key, (rule, edit.value))
         if value != edit.value:
             raise DeclinedEdit(f"{first} sets {edit.keyword}={value} in the same call")
-    elif isinstance(edit, AppendCall | SwapCalls):
+    elif isinstance(edit, AppendCall | ReadPacked | SwapCalls):
         # A cache behind a map that is then moved away would keep something else.
-        call = edit.call if isinstance(edit, AppendCall) else edit.first
+        call = edit.first if isinstance(edit, SwapCalls) else edit.call
         first, made = claims.setdefault((path, line, call, ""), (rule, edit.in_words()))
         if made != edit.in_words():
             raise DeclinedEdit(f"{first} changes the order of calls here: {made}")
@@ -141,9 +143,12 @@ def _claim(path: Path, rule: str, edit: Edit, claims: _Claims) -> None:
 class _Planner:
     """Works cures into drafts, one after the other."""
 
-    def __init__(self, roots: list[Path], sources: dict[Path, Source]) -> None:
+    def __init__(
+        self, roots: list[Path], sources: dict[Path, Source], pack: str | None = None
+    ) -> None:
         self._roots = [root.resolve() for root in roots]
         self._sources = sources
+        self._pack = pack
         self._drafts: dict[Path, Draft] = {}
         self._claims: _Claims = {}
         self._applied: list[Applied] = []
@@ -157,10 +162,15 @@ class _Planner:
         if cure.safety == "unsafe" and not unsafe:
             self._decline(finding, "unsafe", "may change numbers or order; --unsafe makes it")
             return
+        if cure.packing is not None and self._pack is None:
+            cost = cure.packing.cost()
+            self._decline(finding, "packs", f"the first run {cost}; --pack DEST makes it")
+            return
         # All edits of a cure or none: half a cure may be worse than the disease.
         drafts, claims = dict(self._drafts), dict(self._claims)
         made: list[Edit] = []
-        for edit in cure.edits:
+        for wanted in cure.edits:
+            edit = replace(wanted, dest=self._pack) if isinstance(wanted, ReadPacked) else wanted
             try:
                 if self._make(finding, edit, drafts, claims):
                     made.append(edit)

@@ -35,6 +35,7 @@ def prescribe(
     unsafe: bool = False,
     wanted: Callable[[Finding], bool] = lambda finding: True,
     base: Path | None = None,
+    pack: str | None = None,
 ) -> Prescription:
     """The patch for the findings of a recording.
 
@@ -44,6 +45,7 @@ def prescribe(
         unsafe: Also make cures that may change the training.
         wanted: Which findings to cure.
         base: The folder with `.fitdoctor/`, where patches written before are kept.
+        pack: The folder for cures that store data; None: such cures are not made.
 
     Raises:
         RecordingError: A file to be changed is not the one that was recorded.
@@ -51,9 +53,15 @@ def prescribe(
     roots = project_roots(recording)
     impossible: list[Finding] = []
     while True:
-        chosen, left_out = choose(diagnosis, unsafe=unsafe, wanted=wanted, impossible=impossible)
+        chosen, left_out = choose(
+            diagnosis,
+            unsafe=unsafe,
+            wanted=wanted,
+            impossible=impossible,
+            packs=pack is not None,
+        )
         sources, written = _as_recorded(recording, chosen, roots, base or Path.cwd(), unsafe)
-        patch = plan(chosen, unsafe=unsafe, roots=roots, sources=sources)
+        patch = plan(chosen, unsafe=unsafe, roots=roots, sources=sources, pack=pack)
         declined = [one.finding for one in patch.declined if one.kind == "declined"]
         if len(declined) == len(impossible) or not left_out:
             break

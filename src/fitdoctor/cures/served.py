@@ -36,6 +36,9 @@ def served_patch(stages: Sequence[StageCost], address: str, roots: Sequence[Path
         f".apply({service}.distribute(processing_mode={service}.ShardingPolicy.DYNAMIC, "
         f'service="{address}"))'
     )
+    if last.op == "batch" and last.batch_size:
+        # Each worker ends an epoch with a batch of what it has left: batches of the old size again.
+        text += f".rebatch({last.batch_size})"
     cure = Cure(
         "unsafe",
         "every element once, in another order, made by the workers of the service",

@@ -14,9 +14,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fitdoctor.findings.place import Where
+from fitdoctor.units import duration, size
 
 TENSORFLOW = "import tensorflow as tf"
 JAX = "import jax"
+FITDOCTOR = "import fitdoctor"
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,33 @@ class AppendCall:
     def in_words(self) -> str:
         """What to do, for someone who does it by hand."""
         return f"put {self.text} right after {self.call}()"
+
+
+@dataclass(frozen=True)
+class ReadPacked:
+    """`.map(decode)` becomes `.map(decode).apply(fitdoctor.packed("DEST"))`.
+
+    The first run writes what the pipeline made so far, and later runs read it. Where to, only
+    the user can say, so the edit is made when a folder is named.
+    """
+
+    where: Where
+    call: str
+    count_bytes: int  # that the folder will hold
+    seconds: float  # that writing takes, once
+    dest: str | None = None
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        dest = "DEST" if self.dest is None else self.dest
+        return (
+            f'put .apply(fitdoctor.packed("{dest}")) right after {self.call}(); '
+            f"the first run {self.cost()}"
+        )
+
+    def cost(self) -> str:
+        """What the first run writes, and how long that takes."""
+        return f"writes about {size(self.count_bytes)} in {duration(self.seconds * 1e9)}"
 
 
 @dataclass(frozen=True)
@@ -199,6 +228,7 @@ Edit = (
     | DropKeyword
     | RenameCall
     | AppendCall
+    | ReadPacked
     | DatasetOption
     | SwapCalls
     | WrapArgument

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fitdoctor.findings.edits import Edit, edit_to_json
+from fitdoctor.findings.edits import Edit, ReadPacked, edit_to_json
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 
@@ -29,6 +29,11 @@ class Cure:
     edits: tuple[Edit, ...] = ()
     # A cured step does the work of this many: a larger batch.
     steps_in_one: int = 1
+
+    @property
+    def packing(self) -> ReadPacked | None:
+        """The edit that stores data on disk, where the cure has one."""
+        return next((edit for edit in self.edits if isinstance(edit, ReadPacked)), None)
 
     def to_json(self) -> dict[str, Any]:
         """The form of a cure in the JSON report."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
+import math
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from fitdoctor.errors import OutputError, UsageError
 from fitdoctor.pack import manifest as manifests
@@ -19,6 +21,7 @@ PLAN = "plan.json"
 LOCK = "lock"
 # Workers of a command that was killed are gone within moments.
 LOCK_WAIT_S = 3.0
+LOCK_TRIES = 10
 
 
 def plan_path(folder: Path) -> Path:
@@ -41,8 +44,8 @@ def write_plan(folder: Path, plan: dict[str, Any]) -> None:
 
 
 @contextmanager
-def taken(folder: Path, *, force: bool) -> Iterator[None]:
-    """Have the folder for ourselves.
+def taken(folder: Path, *, force: bool, waits: bool = False) -> Iterator[None]:
+    """Have the folder for ourselves; `waits` for another process, however long it writes.
 
     Raises:
         UsageError: It holds something that is not a pack.
@@ -51,20 +54,28 @@ def taken(folder: Path, *, force: bool) -> Iterator[None]:
     _check_ours(folder)
     work = folder / WORK_FOLDER
     try:
-        work.mkdir(parents=True, exist_ok=True)
-        lock = open(work / LOCK, "a")  # noqa: SIM115 - held for as long as the pack is made
+        lock = _opened(work)
     except OSError as error:
         raise not_written(folder, error) from error
     with lock:
-        _lock(lock.fileno(), folder)
+        _lock(lock.fileno(), folder, waits=waits)
         if force:
             clear(folder)
             work.mkdir(exist_ok=True)
         yield
 
 
-def _lock(descriptor: int, folder: Path) -> None:
-    deadline = time.monotonic() + LOCK_WAIT_S
+def _opened(work: Path) -> TextIO:
+    """The lock file, in a folder that another process may be deleting: it has just finished."""
+    for _ in range(LOCK_TRIES):
+        work.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            return open(work / LOCK, "a")
+    return open(work / LOCK, "a")
+
+
+def _lock(descriptor: int, folder: Path, *, waits: bool) -> None:
+    deadline = math.inf if waits else time.monotonic() + LOCK_WAIT_S
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -55,6 +55,8 @@ class Elements:
         Raises:
             UsageError: It is bad, and bad ones are not left out.
         """
+        if not self.schema:
+            return bytes(raw)  # a record already
         try:
             if is_normal and self._map is None:
                 return self._encode(raw)

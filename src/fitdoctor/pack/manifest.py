@@ -23,7 +23,7 @@ class Manifest:
 
     folder: Path
     file_format: str
-    schema: Schema
+    schema: Schema  # empty: records stored as they are, which say nothing about themselves
     shards: tuple[Receipt, ...]
     source: dict[str, Any]
     identity: dict[str, Any]  # of source and options, as the plan had it

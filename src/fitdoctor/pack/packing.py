@@ -17,6 +17,7 @@ from fitdoctor.pack.manifest import NAME, Manifest, read_manifest, write_manifes
 from fitdoctor.pack.schema import Feature, Schema
 from fitdoctor.pack.shard import FORMATS, Receipt, read_receipt
 from fitdoctor.pack.sources.function import code_stamp, load_function
+from fitdoctor.pack.sources.records import Records
 from fitdoctor.pack.sources.source import Range, Source, Stream
 from fitdoctor.pack.stream import first_schema, run_stream
 
@@ -36,6 +37,7 @@ class Options:
     workers: int = 1
     engine: str = "local"
     force: bool = False
+    waits: bool = False  # for another process that writes to the same folder, however long
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def pack(
     if options.map_spec:
         load_function(options.map_spec)
     identity = _identity(source, options)
-    with destination.taken(folder, force=options.force):
+    with destination.taken(folder, force=options.force, waits=options.waits):
         if (folder / NAME).exists():
             return Packed(_same_pack(folder, identity), 0, True)
         destination.remove_parts(folder)
@@ -196,6 +198,9 @@ def _pack_stream(
             advice="leave out --engine ray",
         )
     known = tuple(Feature.from_json(each) for each in plan["schema"]) if plan else None
+    if known is None and isinstance(source, Records):
+        known = ()
+        destination.write_plan(folder, {"identity": identity, "schema": []})
     before = 0
     while read_receipt(folder, before) is not None:
         before += 1
@@ -213,7 +218,7 @@ def _pack_stream(
         ),
         report=listener.report,
     )
-    if schema is None:
+    if schema is None or not receipts:
         raise _empty()
     return _manifest(folder, options, schema, receipts, identity), before
 

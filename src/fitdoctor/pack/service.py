@@ -1,11 +1,12 @@
 """One process of a tf.data service: the dispatcher, or a worker.
 
     python -m fitdoctor.pack.service dispatcher --port 5050
-    python -m fitdoctor.pack.service worker --dispatcher HOST:5050 [--host THIS-HOST]
+    python -m fitdoctor.pack.service worker --dispatcher HOST:5050 [--host THIS-HOST] [--port 5051]
 
 Workers run the pipeline of whoever connects; start as many as cores are missing. Splits that a
 worker holds when it dies are not given to another one: TensorFlow promises each element at most
-once then, and exactly once only while all workers live.
+once then, and exactly once only while all workers live. Training waits for the dead worker until
+one is started again under its address, so give workers a port of their own.
 """
 
 from __future__ import annotations

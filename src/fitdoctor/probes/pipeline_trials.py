@@ -7,13 +7,16 @@ never assumed.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from fitdoctor.pack.tensors import from_records, not_storable
 from fitdoctor.probes.dataset_timing import Iterators, time_dataset
 from fitdoctor.probes.experiment import Data
-from fitdoctor.probes.memory import available_bytes
+from fitdoctor.probes.memory import MEMORY_SHARE, available_bytes
+from fitdoctor.probes.packed_trial import stored
 from fitdoctor.probes.pipeline import PASS_ON, Ablation
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs import keras_arrays, tf_edits
@@ -28,6 +31,7 @@ NOTABLE_SHARE = 0.08
 PREPROCESSING_SHARE = 0.12
 # Longer work per element than this is not overhead: batching it first gains nothing.
 SHORT_ELEMENT_NS = 300_000
+MOST_CACHED = 2**30  # bytes, in a trial
 FILL_S = 1.5  # a cache is filled for no longer than this in a trial
 NOTABLE_FILL_NS = 50_000_000
 # Stages that only hand elements on: keeping their output keeps no work.
@@ -56,6 +60,8 @@ class PipelineTrials:
             found.append(("trial_reads", self._reads))
         if self._cache_stage() is not None:
             found.append(("trial_cache", self._cache))
+            if self._outgrows_memory():
+                found.append(("trial_packed", self._packed))
         if self._has_short_maps():
             found.append(("trial_batch_first", self._batch_first))
         if self._has_serial_random_map():
@@ -159,6 +165,15 @@ class PipelineTrials:
         works = any(s.op not in HANDS_ON and s.inputs for s in self._above(found))
         return found if works else None
 
+    def _outgrows_memory(self) -> bool:
+        """Whether a cache would take more of the memory than it may."""
+        stage, free = self._cache_stage(), available_bytes()
+        timing = self._ablation.times.get(stage.number) if stage is not None else None
+        if stage is None or timing is None or timing.element_bytes is None or free is None:
+            return False
+        count = int(stage.dataset.cardinality().numpy())
+        return count * timing.element_bytes > MEMORY_SHARE * free
+
     def _main_chain(self) -> list[Stage]:
         return [self._stages[0], *tf_edits.chain_above(self._stages, 0)]
 
@@ -198,7 +213,8 @@ class PipelineTrials:
             "reads": reads,
         }
 
-    def _cache(self) -> Data:
+    def _kept(self) -> tuple[Stage, float]:
+        """The stage whose output is to be kept, and how many of its elements make a batch."""
         stage = self._cache_stage()
         if stage is None:
             raise NotAvailable("no stage is worth caching")
@@ -207,12 +223,29 @@ class PipelineTrials:
         per_batch = self._ablation.per_batch.get(stage.number)
         if per_batch is None or stage.number not in self._ablation.times:
             raise NotAvailable("the stage to cache after was not timed")
+        return stage, per_batch
+
+    def _facts_of(self, stage: Stage, per_batch: float) -> Data:
+        """What a rule has to know about keeping a stage's output."""
+        known = int(stage.dataset.cardinality().numpy())
+        return {
+            "stage": stage.number,
+            "elements": known if known > 0 else None,
+            "per_batch": per_batch,
+            "keeps_order": not any(s.reorders or s.op == "shuffle" for s in self._above(stage)),
+            "python": any(s.python for s in self._above(stage)),
+        }
+
+    def _cache(self) -> Data:
+        stage, per_batch = self._kept()
         element_ns = self._ablation.times[stage.number].ns
         elements = max(1, int(2 * per_batch), int(FILL_S * 1e9 / max(1.0, element_ns)))
         known = int(stage.dataset.cardinality().numpy())
         size = self._ablation.times[stage.number].element_bytes
-        if size is not None and size * min(elements, known if known > 0 else elements) > 2**30:
-            elements = max(1, 2**30 // size)
+        free = available_bytes()
+        most = MOST_CACHED if free is None else min(MOST_CACHED, int(MEMORY_SHARE * free))
+        if size is not None and size * min(elements, known if known > 0 else elements) > most:
+            elements = max(1, most // size)
         dataset = tf_edits.cached_at(self._dataset, stage, elements)
         kept = min(elements, known if known > 0 else elements)
         return self._timed(
@@ -220,15 +253,29 @@ class PipelineTrials:
             skip_s=1.3 * kept * element_ns / 1e9,
             # All of them are in the cache when they have come out at the end.
             skip=math.ceil(kept / per_batch),
-            stage=stage.number,
-            elements=known if known > 0 else None,
-            per_batch=per_batch,
+            **self._facts_of(stage, per_batch),
             first_ns=0,  # of a full cache; here the first batch was still being made
             element_bytes=size,
-            available_bytes=available_bytes(),
-            keeps_order=not any(s.reorders or s.op == "shuffle" for s in self._above(stage)),
-            python=any(s.python for s in self._above(stage)),
+            available_bytes=free,
         )
+
+    def _packed(self) -> Data:
+        """The stage's output read from a file, as `fitdoctor.packed` stores it."""
+        stage, per_batch = self._kept()
+        tf, spec = sys.modules["tensorflow"], stage.dataset.element_spec
+        reason = not_storable(tf, spec)
+        if reason:
+            raise NotAvailable(reason)
+        with stored(stage.dataset, at_least=math.ceil(2 * per_batch)) as part:
+            read = from_records(tf, tf.data.TFRecordDataset(part.path), spec).repeat()
+            return self._timed(
+                tf_edits.substituted(self._dataset, stage.dataset, read),
+                **self._facts_of(stage, per_batch),
+                element_bytes=part.count_bytes / part.elements,
+                write_ns=part.write_ns / part.elements,
+                disk_ns=per_batch * part.cold_ns / part.elements,
+                disk_free_bytes=part.disk_free_bytes,
+            )
 
     def _above(self, stage: Stage) -> list[Stage]:
         return [stage, *tf_edits.chain_above(self._stages, stage.number)]

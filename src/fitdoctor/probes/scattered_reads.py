@@ -13,7 +13,7 @@ from fitdoctor.probes.dataset_timing import Iterators, time_dataset
 from fitdoctor.probes.experiment import Data
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs.hdf5 import Hdf5Reads
-from fitdoctor.recorder.inputs.tf_data import Stage
+from fitdoctor.recorder.inputs.tf_data import Stage, walk
 
 BLOCKS = 12  # contiguous blocks read for comparison
 PACKED_RECORDS = 600
@@ -70,7 +70,7 @@ def record_files(source: Stage, ns_per_record: float, iterators: Iterators) -> D
         if len(records) >= PACKED_RECORDS:
             break
         opened += 1
-        records.extend(tf.data.TFRecordDataset(name).as_numpy_iterator())
+        records.extend(tf.data.TFRecordDataset(name).take(PACKED_RECORDS).as_numpy_iterator())
     if not records:
         raise NotAvailable("the files hold no records")
     folder = tempfile.mkdtemp(prefix="fitdoctor-")
@@ -88,6 +88,10 @@ def record_files(source: Stage, ns_per_record: float, iterators: Iterators) -> D
         "records_per_file": len(records) / opened,
         "record_ns": round(ns_per_record),
         "packed_record_ns": round(packed.ns),
+        "record_bytes": round(sum(map(len, records)) / len(records)),
+        "keeps_order": not any(
+            stage.reorders or stage.random or stage.op == "shuffle" for stage in walk(names)
+        ),
         **_place(source),
     }
 

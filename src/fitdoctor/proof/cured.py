@@ -97,13 +97,16 @@ def _judged(target: Side, recording: Recording) -> Examined:
     return Examined(target, diagnosis, recording, steady_step_ns(recording))
 
 
-def patch_of(examined: Examined, findings: Sequence[Finding], *, unsafe: bool) -> Patch:
+def patch_of(
+    examined: Examined, findings: Sequence[Finding], *, unsafe: bool, pack: str | None = None
+) -> Patch:
     """The patch of these findings; nothing outside the project is changed."""
     prescription = prescribe(
         examined.recording,
         examined.diagnosis,
         unsafe=unsafe,
         wanted=lambda finding: any(finding is one for one in findings),
+        pack=pack,
     )
     return prescription.patch
 

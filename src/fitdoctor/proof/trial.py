@@ -16,7 +16,13 @@ TRIAL = Limits(precision=1.0, budget_s=120.0, max_runs=12, window_s=4.0)
 
 
 def kept_cures(
-    examined: Examined, patch: Patch, folder: Path, *, tell: Tell, unsafe: bool
+    examined: Examined,
+    patch: Patch,
+    folder: Path,
+    *,
+    tell: Tell,
+    unsafe: bool,
+    pack: str | None = None,
 ) -> Patch:
     """The patch without the cures that make this training slower, or break it."""
     if _helps(examined, patch, folder, "all", tell):
@@ -26,12 +32,12 @@ def kept_cures(
         return patch_of(examined, [], unsafe=unsafe)
     kept: list[Applied] = []
     for number, applied in enumerate(patch.applied):
-        single = patch_of(examined, [applied.finding], unsafe=unsafe)
+        single = patch_of(examined, [applied.finding], unsafe=unsafe, pack=pack)
         if _helps(examined, single, folder, f"one{number}", tell):
             kept.append(applied)
         else:
             tell(f"taken back: {line_of(applied.finding)}")
-    return patch_of(examined, [one.finding for one in kept], unsafe=unsafe)
+    return patch_of(examined, [one.finding for one in kept], unsafe=unsafe, pack=pack)
 
 
 def _helps(examined: Examined, patch: Patch, folder: Path, name: str, tell: Tell) -> bool:

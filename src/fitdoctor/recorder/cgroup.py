@@ -33,6 +33,16 @@ class Cgroup:
         limits = [limit for folder in self.memory if (limit := _memory_limit(folder)) is not None]
         return min(limits, default=None)
 
+    def memory_left_bytes(self) -> int | None:
+        """Bytes that the group may still take, at the tightest of its levels; None = no limit."""
+        left = [
+            max(0, limit - used)
+            for folder in self.memory
+            if (limit := _memory_limit(folder)) is not None
+            and (used := _memory_used(folder)) is not None
+        ]
+        return min(left, default=None)
+
     def throttling(self) -> Throttling:
         """Counters of the level that has a limit, or of the innermost one."""
         limited = [folder for folder in self.cpu if _cpu_limit(folder) is not None]
@@ -91,6 +101,15 @@ def _memory_limit(folder: Path) -> int | None:
     text = _read(folder / "memory.max") or _read(folder / "memory.limit_in_bytes")
     # Version 1 writes "no limit" as the largest page-aligned number.
     return int(text) if text.strip().isdigit() and int(text) < 1 << 60 else None
+
+
+def _memory_used(folder: Path) -> int | None:
+    text = _read(folder / "memory.current") or _read(folder / "memory.usage_in_bytes")
+    if not text.strip().isdigit():
+        return None
+    # Files that were read lately are given back when something else needs the room.
+    files = _counters(folder / "memory.stat")
+    return max(0, int(text) - files.get("inactive_file", files.get("total_inactive_file", 0)))
 
 
 def _throttled_ns(counters: dict[str, int]) -> int | None:

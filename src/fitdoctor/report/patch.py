@@ -25,6 +25,7 @@ _WHY = {
     "advice": "by hand",
     "already-there": "done",
     "not-chosen": "not needed",
+    "packs": "stores data",
 }
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 

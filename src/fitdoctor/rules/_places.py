@@ -6,7 +6,14 @@ from collections.abc import Iterable
 
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import AppendCall, DatasetOption, Edit, SetKeyword, SwapCalls
+from fitdoctor.findings.edits import (
+    AppendCall,
+    DatasetOption,
+    Edit,
+    ReadPacked,
+    SetKeyword,
+    SwapCalls,
+)
 from fitdoctor.findings.place import Where
 
 # Positions of parameters in the public signatures of Keras 3, tf.data and torch.
@@ -90,6 +97,13 @@ def cached_after(stage: StageCost) -> tuple[Edit, ...]:
     """A cache right after a stage."""
     where = stage_place(stage)
     return (AppendCall(where, stage.op, ".cache()"),) if where is not None else ()
+
+
+def packed_after(stage: StageCost, count_bytes: int, seconds: float) -> tuple[Edit, ...]:
+    """What a stage gives stored on disk, and read from there."""
+    where = stage_place(stage)
+    call = stage.op.removesuffix("V2")
+    return (ReadPacked(where, call, count_bytes, seconds),) if where is not None else ()
 
 
 def maps_behind(

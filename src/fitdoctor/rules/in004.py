@@ -6,7 +6,7 @@ epoch, and training waits for it.
 
 ## Why it is slow
 A tf.data pipeline runs from its sources in every pass. What does not change from pass to pass
-needs to be computed only once if its result fits in memory.
+needs to be computed only once, if memory or disk can hold the result.
 
 ## Evidence
 - a real step takes longer than a step on one batch held in memory, and loading explains it;
@@ -14,11 +14,13 @@ needs to be computed only once if its result fits in memory.
   passes gave the same elements bit for bit;
 - native work takes a notable part of loading (waiting alone is IN002, Python alone IN001);
 - the pipeline with a cache at that point was timed, and is faster;
-- the cached output fits in half of the free memory.
+- the cached output fits in half of the free memory; or it does not, and reading it from disk was
+  timed and is faster than making it again.
 
 ## Predicted gain
 The pipeline with the cache, timed on this machine, beside the step; from the second epoch on. The
-first epoch fills the cache and takes as long as now.
+first epoch fills the cache and takes as long as now. For a pack: some of it was written and read
+from memory, and once from the disk; both at once at best, one after the other at worst.
 
 ## Example
 ```python
@@ -29,7 +31,11 @@ files.map(decode_and_resize).shuffle(1000).batch(32)
 ```python
 files.map(decode_and_resize).cache().shuffle(1000).batch(32)
 ```
-`.cache(filename)` keeps it on disk where memory is short.
+Where memory is short, `fitdoctor fix --pack DEST` writes instead
+```python
+files.map(decode_and_resize).apply(fitdoctor.packed("DEST")).shuffle(1000).batch(32)
+```
+whose first run stores the output as TFRecord shards, which every later run reads.
 
 ## Fix safety
 Same samples, same order, same numbers. A source that shuffles by itself (`list_files`) keeps one
@@ -38,25 +44,25 @@ every epoch would see the same.
 
 ## When not to
 - Training runs for one epoch only.
-- The output does not fit in memory: pack it to disk instead.
+- Neither memory nor disk has room for the output.
 - The work is tiny and its cost is the overhead per element: IN005.
 """
 
 from __future__ import annotations
 
-from fitdoctor.analysis.pipeline import Trial
+from fitdoctor.analysis.pipeline import StageCost, Trial
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.loader_cure import input_is_slow, saved_by_trial
-from fitdoctor.rules._places import cached_after
+from fitdoctor.prediction.loader_cure import input_is_slow, saved_by, saved_by_trial
+from fitdoctor.probes.memory import MEMORY_SHARE
+from fitdoctor.rules._places import cached_after, packed_after
 from fitdoctor.rules.in005 import agrees
 from fitdoctor.units import duration, size
 
 PAGE = __doc__ or ""
 
-# The cache may take this share of the free memory.
-MEMORY_SHARE = 0.5
 # One epoch that reads its data this often has most of it twice.
 SECOND_PASS = 1.5
 # Batching first removes at least this part of what a cache would: then overhead is the cause.
@@ -84,7 +90,7 @@ class RecomputedPreprocessing:
             return None
         kept, free = cached_bytes(view, trial), trial.data.get("available_bytes")
         if kept is not None and free is not None and kept > MEMORY_SHARE * free:
-            return None
+            return self._packed(view, stage, kept, int(free))
         saved = saved_by_trial(view, trial)
         keeps_order = bool(trial.data.get("keeps_order", True))
         is_safe = keeps_order and not trial.data.get("python")
@@ -115,6 +121,73 @@ class RecomputedPreprocessing:
             },
             saves={"input_wait": saved},
         )
+
+    def _packed(self, view: View, stage: StageCost, kept: int, free: int) -> Finding | None:
+        """What does not fit in memory may be read from disk faster than it is made again."""
+        trial, loader = view.trial("trial_packed"), view.loader
+        if trial is None or loader is None or not trial.data.get("elements"):
+            return None
+        stored = round(trial.data["elements"] * trial.data["element_bytes"])
+        seconds = trial.data["elements"] * trial.data["write_ns"] / 1e9
+        after = _from_disk(loader.ns, trial)
+        saved = saved_by(
+            view,
+            after,
+            overlapped=False,
+            cores=trial.cores,
+            first_saved_ns=trial.first_saved_ns,
+        )
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(stage.file, stage.line or 0) if stage.file else None,
+            message=(
+                f"loading one batch takes {duration(loader.ns.value)} in every epoch, "
+                f"{duration(after.value)} with the output of {stage.op} read from disk; in memory "
+                f"it would take {size(kept)} of the {size(free)} that are free"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=_packing(stage, trial, stored, seconds),
+            evidence={
+                "loader_ns": round(loader.ns.value),
+                "packed_loader_ns": round(after.value),
+                "disk_ns": round(trial.data["disk_ns"]),
+                "frozen_step_ns": round(view.ceiling_step.value),
+                "cache_bytes": kept,
+                "available_bytes": free,
+                "packed_bytes": stored,
+                "packing_s": round(seconds, 1),
+                "disk_free_bytes": trial.data["disk_free_bytes"],
+                "runs_python": bool(trial.data.get("python")),
+            },
+            saves={"input_wait": saved},
+        )
+
+
+def _from_disk(loader: Interval, trial: Trial) -> Interval:
+    """A batch of a pack that is larger than memory.
+
+    The trial read a file that memory held; the disk runs ahead of that at best, and in turn with
+    it at worst.
+    """
+    left, disk = trial.left, float(trial.data["disk_ns"])
+    held = Interval(loader.value * left.value, loader.low * left.low, loader.high * left.high)
+    return Interval(max(held.value, disk), held.low, max(held.high, held.value + disk))
+
+
+def _packing(stage: StageCost, trial: Trial, stored: int, seconds: float) -> Cure:
+    cost = f"{size(stored)}, written once in about {duration(seconds * 1e9)}"
+    if stored > trial.data["disk_free_bytes"]:
+        free = size(trial.data["disk_free_bytes"])
+        return Cure(
+            "advice", f"pack what this {stage.op} gives to another disk ({cost}; {free} free)"
+        )
+    is_safe = bool(trial.data.get("keeps_order", True)) and not trial.data.get("python")
+    return Cure(
+        "safe" if is_safe else "unsafe",
+        f"pack what this {stage.op} gives to disk ({cost}) and read it from there",
+        packed_after(stage, stored, seconds),
+    )
 
 
 def _is_read_again(view: View, trial: Trial) -> bool:

@@ -29,11 +29,14 @@ tf.data.TFRecordDataset(4000 files of one record)
 start = blocks[index] * 64; file["x"][start : start + 64]     # shuffle blocks, read rows together
 x = file["x"][:]                                              # or load it, where it fits
 tf.data.TFRecordDataset(8 files of 500 records)
+tf.data.TFRecordDataset(files).apply(fitdoctor.packed("DEST"))   # makes them in the first run
 ```
 
 ## Fix safety
 Reading blocks in random order is another order of samples: shuffle rows inside some blocks, too.
-Repacked records are the same records in the same order.
+Repacked records are the same records in the same order: `fitdoctor fix --pack DEST` makes that
+edit, and the script's next run writes the records to DEST. Where the files come in another order in
+every epoch (`list_files` shuffles), the pack keeps one order, which is unsafe: shuffle behind it.
 
 ## When not to
 The file is small enough to read whole: do that.
@@ -43,12 +46,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
-from fitdoctor.units import duration
+from fitdoctor.rules._places import packed_after
+from fitdoctor.units import duration, size
 
 PAGE = __doc__ or ""
 
@@ -56,6 +61,7 @@ READ_SHARE = 0.5
 CONTIGUOUS_SHARE = 1 / 3
 PACKED_SHARE = 2 / 3
 FEW_RECORDS = 20
+FRAME_BYTES = 16  # around each record of a TFRecord file
 ERROR = 0.2
 
 
@@ -120,7 +126,7 @@ class ScatteredReads:
                 f"{read['files']} files of {read['records_per_file']:.0f} records: a record takes "
                 f"{duration(read['record_ns'])}, {duration(read['packed_record_ns'])} from one file"
             ),
-            cure=Cure("safe", "pack the records into a few files of many records each"),
+            cure=_packing(read, source),
         )
 
     def _finding(
@@ -145,6 +151,21 @@ class ScatteredReads:
             },
             saves={"input_wait": saved},
         )
+
+
+def _packing(read: dict[str, Any], source: StageCost) -> Cure:
+    """The same records in a few files, in the order in which they are read now."""
+    text = "pack the records into a few files of many records each"
+    count = read["files"] * read["records_per_file"]
+    size_of_one = read.get("record_bytes")
+    if size_of_one is None:  # an older recording: what it costs is not known
+        return Cure("safe", text)
+    stored = round(count * (size_of_one + FRAME_BYTES))
+    seconds = count * read["record_ns"] / 1e9
+    text += f": {size(stored)} on disk, written once in about {duration(seconds * 1e9)}"
+    # Files that come in another order in every epoch would keep that of the first.
+    safety: Safety = "safe" if read.get("keeps_order") else "unsafe"
+    return Cure(safety, text, packed_after(source, stored, seconds))
 
 
 def is_scattered_hdf5(view: View) -> bool:

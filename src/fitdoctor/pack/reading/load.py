@@ -64,6 +64,11 @@ def load(
         image_size=image_size,
         drop_remainder=drop_remainder,
     )
+    if not request.manifest.schema and kind != "tf.data":
+        raise UsageError(
+            f"{dest} holds records as another program wrote them",
+            expected='kind="tf.data", which gives them as they are',
+        )
     if kind == "tf.data":
         from fitdoctor.pack.reading.tf_data import tf_dataset
 

@@ -35,10 +35,13 @@ def tf_dataset(request: Request) -> Any:
     if request.shuffle:
         data = data.shuffle(request.shuffle, seed=request.seed)
     parse = _parser(tf, request)
+    if request.batch is not None:
+        data = data.batch(request.batch, drop_remainder=request.drop_remainder)
+    if not request.manifest.schema:
+        return data.prefetch(tf.data.AUTOTUNE)  # records of which nothing is known
     if request.batch is None:
         data = data.batch(1).map(parse, num_parallel_calls=tf.data.AUTOTUNE).unbatch()
     else:
-        data = data.batch(request.batch, drop_remainder=request.drop_remainder)
         data = data.map(parse, num_parallel_calls=tf.data.AUTOTUNE)
     return data.prefetch(tf.data.AUTOTUNE)
 
