@@ -25,6 +25,13 @@ class LintFinding:
     code: str
     name: str
     message: str
+    cell: int | None = None  # of a notebook, from 1; lines then count from the cell's first
+
+    @property
+    def place(self) -> str:
+        """`file:line:column`, with the cell where there is one."""
+        cell = "" if self.cell is None else f"cell {self.cell}:"
+        return f"{self.file}:{cell}{self.line}:{self.column}"
 
 
 @dataclass
@@ -73,13 +80,17 @@ class Module:
 
     def dotted(self, node: ast.AST) -> str:
         """`tf.data.Dataset` with its import resolved, empty where it is no dotted name."""
+        first, _, rest = self.written(node).partition(".")
+        found = self.imported.get(first, first)
+        return f"{found}.{rest}" if rest else found
+
+    def written(self, node: ast.AST) -> str:
+        """`self.model` as it is written, empty where it is no dotted name."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        return ".".join([self.imported.get(node.id, node.id), *reversed(parts)])
+        return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
     def calls(self, *methods: str) -> Iterator[tuple[ast.Call, ast.Attribute]]:
         """Every `something.method(...)` of these names."""
