@@ -1,0 +1,87 @@
+"""Seconds of a piece of work, and of all ways to do it in turn."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from benchmarks.articles.claim import Variant
+
+
+def timed(work: Callable[[], Any]) -> Variant:
+    """A variant that counts all of its work."""
+
+    def variant() -> float:
+        begin = time.perf_counter()
+        work()
+        return time.perf_counter() - begin
+
+    return variant
+
+
+def read(data: Iterable[Any], per: int = 1) -> Variant:
+    """A variant that reads a dataset from its beginning to its end.
+
+    The return of the iterator is not counted: TensorFlow waits there for a thread by chance.
+    """
+    kept: list[Any] = []
+
+    def variant() -> float:
+        begin = time.perf_counter()
+        iterator = iter(data)
+        for _ in iterator:
+            pass
+        seconds = (time.perf_counter() - begin) / per
+        kept[:] = [iterator]
+        return seconds
+
+    return variant
+
+
+def fit(model: Any, *data: Any, epochs: int = 2, **arguments: Any) -> Variant:
+    """A variant that counts the last epoch of a fit: nothing of its start, nothing of its end."""
+    import keras
+
+    class Clock(keras.callbacks.Callback):  # type: ignore[misc]
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.begin = time.perf_counter()
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            self.seconds = time.perf_counter() - self.begin
+
+    def variant() -> float:
+        clock = Clock()
+        callbacks = [*arguments.get("callbacks", ()), clock]
+        others = {key: value for key, value in arguments.items() if key != "callbacks"}
+        model.fit(*data, epochs=epochs, verbose=0, callbacks=callbacks, **others)
+        return float(clock.seconds)
+
+    return variant
+
+
+def in_turn(variants: dict[str, Variant], rounds: int) -> dict[str, list[float]]:
+    """Seconds of every variant, round by round, after one round that is not counted."""
+    for variant in variants.values():
+        variant()
+    seconds: dict[str, list[float]] = {name: [] for name in variants}
+    for number in range(rounds):
+        names = list(variants) if number % 2 == 0 else list(variants)[::-1]
+        for name in names:
+            seconds[name].append(variants[name]())
+    return seconds
+
+
+def speeds(seconds: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+    """How many times as fast as the first way: the median of the rounds and their range."""
+    base = next(iter(seconds.values()))
+    found = {}
+    for name, values in list(seconds.items())[1:]:
+        ratios = [one / other for one, other in zip(base, values, strict=True)]
+        found[name] = {
+            "ratio": statistics.median(ratios),
+            "low": min(ratios),
+            "high": max(ratios),
+        }
+    return found
