@@ -93,11 +93,22 @@ def words(row: dict[str, Any]) -> str:
     """What was measured, in words."""
     if "facts" in row:
         return "; ".join(f"{name}: {fact}" for name, fact in row["facts"].items())
-    parts = [
-        f"{name} {each['ratio']:.2g}x ({each['low']:.2g}–{each['high']:.2g})"
-        for name, each in row["speeds"].items()
-    ]
+    parts = [f"{name} {_speed(each)}" for name, each in row["speeds"].items()]
     return f"against {row['against']}: " + ", ".join(parts)
+
+
+def _speed(found: dict[str, float]) -> str:
+    """`2.1x faster (1.9–2.4)`, or slower, or neither."""
+    ratio, low, high = found["ratio"], found["low"], found["high"]
+    if low <= 1 <= high and 0.9 < ratio < 1.1:
+        return f"no difference ({_times(low)}–{_times(high)})"
+    if ratio >= 1:
+        return f"{_times(ratio)}x faster ({_times(low)}–{_times(high)})"
+    return f"{_times(1 / ratio)}x slower ({_times(1 / high)}–{_times(1 / low)})"
+
+
+def _times(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 2 else f"{value:.2f}"
 
 
 def _stored() -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.articles.claim import Claim, Seen, Timed
 from benchmarks.articles.models import mlp, rows
-from benchmarks.articles.timing import fit, timed
+from benchmarks.articles.timing import called, fit, timed
 
 _CALLS = 10
 _BACKENDS = ("tensorflow", "jax", "torch")
@@ -105,15 +105,12 @@ def _tiny_epochs() -> Timed:
     x, y = rows(32)
     many = rows(32 * 20)
 
-    def twenty() -> Any:
-        model = mlp()
-        return timed(lambda: model.fit(x, y, epochs=20, verbose=0))
-
-    def one() -> Any:
-        model = mlp()
-        return timed(lambda: model.fit(*many, verbose=0))
-
-    return Timed({"20 epochs of one step": twenty(), "one epoch of 20 steps": one()})
+    return Timed(
+        {
+            "20 epochs of one step": called(mlp(), lambda: (x, y), epochs=20),
+            "one epoch of 20 steps": called(mlp(), lambda: many),
+        }
+    )
 
 
 def _clear_session() -> Seen:

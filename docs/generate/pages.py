@@ -15,8 +15,10 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-# A hook is no module of a package: what lies beside it, and the benchmarks, must be found.
-sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+# While mkdocs loads a hook, modules beside it are found; the claims also need the benchmarks.
+sys.path.insert(0, str(ROOT))
+import claims_tables  # noqa: E402
+import library_reference  # noqa: E402
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -38,9 +40,6 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put tables of results where a page asks for them, as in `{{ overhead }}`."""
-    import claims_tables
-    import library_reference
-
     tables = {
         "overhead": _overhead,
         "casebook": _casebook,

@@ -93,6 +93,18 @@ SILENT = {
             m.compile(optimizer='adam', loss='mse')
         """,
     "another loss in every round": "for loss in losses:\n    m.compile('adam', loss=loss)",
+    "the owner of the model is made in the loop": """
+        for p in y:
+            stopper = make(p)
+            stopper.model.compile(loss='mse', optimizer='sgd')
+        """,
+    "batch in one half, shuffle in the other": """
+        if n:
+            ds = ds.shuffle(9)
+            ds = ds.batch(n)
+        else:
+            ds = ds.shuffle(9)
+        """,
     "another library's compile": "for x in y:\n    p = shader.compile('fast')",
     "a traced function for each model": """
         for model in models:
@@ -134,7 +146,8 @@ FIRES = {
     "IN004": [
         "def f(x): return tf.image.random_flip_left_right(x)\nds = ds.map(f)\nds = ds.cache()"
     ],
-    "IN006": ["ds = ds.batch(3).map(f).shuffle(9)", "b = ds.batch(3)\nc = b.shuffle(9)"],
+    "IN006": ["if n:\n    ds = ds.batch(3)\nds = ds.shuffle(9)",
+              "ds = ds.batch(3).map(f).shuffle(9)", "b = ds.batch(3)\nc = b.shuffle(9)"],
     "IN007": ["a = ds.map(decode)\nv = a.skip(900).batch(3)", "v = ds.map(decode).skip(n)"],
     "CB001": [
         "class C(keras.callbacks.Callback):\n    def on_train_batch_end(self, b, logs=None):\n"

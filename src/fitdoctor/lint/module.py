@@ -131,8 +131,20 @@ class Module:
             if any(isinstance(t, ast.Name) and t.id == name for t in node.targets) and (
                 found is None or node.lineno > found.lineno
             ):
-                found = node
+                found = node if not self._is_in_other_branch(node, before) else found
         return found.value if found is not None else None
+
+    def _is_in_other_branch(self, one: ast.AST, other: ast.AST) -> bool:
+        """Whether two nodes are in the two halves of one `if`, so that only one of them runs."""
+        halves = {part: half for part, half in self._halves(one)}
+        return any(halves.get(part, half) != half for part, half in self._halves(other))
+
+    def _halves(self, node: ast.AST) -> Iterator[tuple[ast.If, str]]:
+        inner = node
+        for outer in self.ancestors(node):
+            if isinstance(outer, ast.If):
+                yield outer, "else" if inner in outer.orelse else "then"
+            inner = outer
 
     def functions(self) -> dict[str, Function]:
         """Every function of the file by its name."""

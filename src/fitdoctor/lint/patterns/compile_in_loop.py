@@ -37,7 +37,7 @@ class CompileInLoop:
             model = module.written(function.value)
             if not model or _is_needed(module, call, model, loop):
                 continue
-            if model not in _assigned_in(module, loop):
+            if not _prefixes(model) & _assigned_in(module, loop):
                 yield (
                     call,
                     f"{model} is compiled in every round, which traces its step again "
@@ -70,6 +70,12 @@ def _is_keras(module: Module, call: ast.Call) -> bool:
     if isinstance(first, ast.Call):
         return "optimizers" in module.dotted(first.func).split(".")
     return isinstance(first, ast.Constant) and first.value in _OPTIMIZERS
+
+
+def _prefixes(dotted: str) -> set[str]:
+    """`trainer` and `trainer.model` of `trainer.model`: who makes the first makes the second."""
+    parts = dotted.split(".")
+    return {".".join(parts[: count + 1]) for count in range(len(parts))}
 
 
 def _assigned_in(module: Module, loop: ast.For | ast.While) -> set[str]:

@@ -119,7 +119,7 @@
   const drawResource = (chart, first) => {
     const holder = document.getElementById("resource-" + chart.name);
     if (!holder) return;
-    const strokes = ["accent", "unknown", "callbacks", "validation", "startup"];
+    const strokes = ["accent", "soft", "callbacks", "validation", "startup"];
     const plot = new uPlot({
       ...size(holder, 130),
       cursor: { sync: { key: sync.key, scales: ["x", null] } },

@@ -14,7 +14,7 @@ from fitdoctor.report.html.finding_diffs import Line, finding_diff
 from fitdoctor.report.html.layers_table import LayerRow, layers_table
 from fitdoctor.report.html.pipeline_picture import PipelinePicture, pipeline_picture
 from fitdoctor.report.over_time import over_time
-from fitdoctor.report.step_time import PART_WORDS, time_text
+from fitdoctor.report.step_time import PART_WORDS, ceiling_words, time_text
 from fitdoctor.report.terminal import VERDICT_WORDS, label
 from fitdoctor.report.text import place
 from fitdoctor.units import gain, percent
@@ -123,10 +123,8 @@ def _ceiling(workload: DiagnosedWorkload) -> str:
     ceiling = workload.ceiling
     if ceiling is None:
         return ""
-    start = f"With its data already in memory a step takes {time_text(ceiling.step_ns)}; "
-    if ceiling.gain.low <= 1.0:
-        return f"{start}curing all input would change nothing measurable."
-    return f"{start}curing all input would give {gain(ceiling.gain)}."
+    start = f"With its data already in memory a step takes {time_text(ceiling.step_ns)}"
+    return f"{start}; {ceiling_words(ceiling)}."
 
 
 def _card(
