@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.articles.claim import Claim, Seen
+from benchmarks.articles.neighbours import Neighbours
 from benchmarks.articles.registry import MODULES, all_claims, claims_of
 from benchmarks.articles.timing import in_turn, speeds
 
 RESULT = Path(__file__).parents[1] / "results" / "articles.json"
 CHILD_TIMEOUT_S = 900
+# Cores that others used in the middle: from here on a reader must know.
+DISTURBED = 0.4
 
 
 def main() -> int:
@@ -27,6 +30,9 @@ def main() -> int:
     parser.add_argument("ids", nargs="*", help="ids of claims, or how they begin")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument(
+        "--missing", action="store_true", help="only what has no result, or a disturbed one"
+    )
     parser.add_argument("--child", nargs=2, metavar=("MODULE", "BACKEND"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.list:
@@ -36,9 +42,15 @@ def main() -> int:
     if options.child:
         return _child(*options.child, options.ids, options.rounds)
     rows = {row["id"] + row["backend"]: row for row in _stored()}
+    done = {key for key, row in rows.items() if row.get("others_cores", 0) <= DISTURBED}
     for module in MODULES:
         for backend in ("tensorflow", "jax", "torch"):
-            wanted = [c.id for c in claims_of(module) if _runs(c, backend, options.ids)]
+            wanted = [
+                claim.id
+                for claim in claims_of(module)
+                if _runs(claim, backend, options.ids)
+                and not (options.missing and claim.id + backend in done)
+            ]
             if wanted:
                 for row in _measured(module, backend, wanted, options.rounds):
                     rows[row["id"] + row["backend"]] = row
@@ -70,15 +82,17 @@ def _child(module: str, backend: str, ids: list[str], rounds: int) -> int:
     """Measure in this process, and leave without waiting for threads of the framework."""
     for claim in claims_of(module):
         if claim.id in ids and claim.measure is not None:
+            neighbours = Neighbours()
             found = claim.measure()
             row: dict[str, Any] = {"id": claim.id, "backend": backend, "date": str(date.today())}
             if isinstance(found, Seen):
                 row["facts"] = found.facts
+                row["others_cores"] = round(neighbours.cores(), 2) if found.timed else 0.0
             else:
-                seconds = in_turn(found.variants, rounds)
+                seconds, others = in_turn(found.variants, rounds)
                 first = next(iter(seconds))
                 row |= {"against": first, "seconds": statistics.median(seconds[first])}
-                row["speeds"] = speeds(seconds)
+                row |= {"speeds": speeds(seconds), "others_cores": round(others, 2)}
             print(json.dumps(row), flush=True)
     sys.stdout.flush()
     os._exit(0)
@@ -91,10 +105,11 @@ def line(row: dict[str, Any]) -> str:
 
 def words(row: dict[str, Any]) -> str:
     """What was measured, in words."""
+    disturbed = " (other processes were busy)" if row["others_cores"] > DISTURBED else ""
     if "facts" in row:
-        return "; ".join(f"{name}: {fact}" for name, fact in row["facts"].items())
+        return "; ".join(f"{name}: {fact}" for name, fact in row["facts"].items()) + disturbed
     parts = [f"{name} {_speed(each)}" for name, each in row["speeds"].items()]
-    return f"against {row['against']}: " + ", ".join(parts)
+    return f"against {row['against']}: " + ", ".join(parts) + disturbed
 
 
 def _speed(found: dict[str, float]) -> str:

@@ -133,7 +133,7 @@ def _clear_session() -> Seen:
         found[f"12 models in turn, {name}"] = (
             f"model 3 to 5 took {early * 1e3:.0f} ms, model 10 to 12 {late * 1e3:.0f} ms"
         )
-    return Seen(found)
+    return Seen(found, timed=True)
 
 
 def _disable_eager() -> Seen:

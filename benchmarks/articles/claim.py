@@ -22,6 +22,7 @@ class Seen:
     """What was observed once, in words."""
 
     facts: dict[str, str]
+    timed: bool = False  # whether other processes could have changed it
 
 
 @dataclass(frozen=True)

@@ -107,8 +107,9 @@ CLAIMS = (
         "001-3-files",
         "article 001, example 3",
         "TFRecords load faster (than a file per image)",
-        "true",
-        "small JPEGs in the page cache of a local disk; a cold or distant disk was not measured",
+        "depends",
+        "small JPEGs in the page cache of a local disk; a cold or distant disk, where a file per "
+        "image loses most, was not measured",
         _files,
     ),
 )

@@ -24,7 +24,7 @@ def _jit() -> Seen:
         found[f"jit_compile={jit}"] = (
             f"first step after {first:.1f} s, then {step * 1e3:.0f} ms each"
         )
-    return Seen(found)
+    return Seen(found, timed=True)
 
 
 def _precision() -> Timed:

@@ -8,6 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from benchmarks.articles.claim import Variant
+from benchmarks.articles.neighbours import Neighbours
+
+# Cores that others may use in a round that counts as quiet.
+QUIET = 0.2
+MOST = 3
 
 
 def timed(work: Callable[[], Any]) -> Variant:
@@ -89,16 +94,25 @@ def called(model: Any, make: Callable[[], tuple[Any, ...]], **arguments: Any) ->
     return variant
 
 
-def in_turn(variants: dict[str, Variant], rounds: int) -> dict[str, list[float]]:
-    """Seconds of every variant, round by round, after one round that is not counted."""
+def in_turn(
+    variants: dict[str, Variant], rounds: int, neighbours: Callable[[], Any] = Neighbours
+) -> tuple[dict[str, list[float]], float]:
+    """Seconds of every variant, round by round, and the cores that others used meanwhile.
+
+    One round is not counted; after that, rounds go on until enough were quiet, or for three
+    times as many: then the least disturbed ones count.
+    """
     for variant in variants.values():
         variant()
-    seconds: dict[str, list[float]] = {name: [] for name in variants}
-    for number in range(rounds):
-        names = list(variants) if number % 2 == 0 else list(variants)[::-1]
-        for name in names:
-            seconds[name].append(variants[name]())
-    return seconds
+    seen: list[tuple[float, int, dict[str, float]]] = []
+    while len(seen) < MOST * rounds and sum(one[0] <= QUIET for one in seen) < rounds:
+        names = list(variants) if len(seen) % 2 == 0 else list(variants)[::-1]
+        others = neighbours()
+        times = {name: variants[name]() for name in names}
+        seen.append((others.cores(), len(seen), times))
+    kept = sorted(seen)[:rounds]
+    seconds = {name: [times[name] for _, _, times in kept] for name in variants}
+    return seconds, statistics.median(cores for cores, _, _ in kept)
 
 
 def speeds(seconds: dict[str, list[float]]) -> dict[str, dict[str, float]]:

@@ -137,7 +137,7 @@ def _threads() -> Seen:
         command = [sys.executable, "-c", _PINNED.format(threads=threads, cores=cores)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         found[name] = f"{float(done.stdout.split()[-1]):.0f} ms a step"
-    return Seen(found)
+    return Seen(found, timed=True)
 
 
 _PINNED = """
