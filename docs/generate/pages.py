@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,22 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
+# While mkdocs loads a hook, modules beside it are found; the claims also need the benchmarks.
+sys.path.insert(0, str(ROOT))
+import claims_tables  # noqa: E402
+import library_reference  # noqa: E402
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages."""
+    from fitdoctor.lint.page import lint_page, section
     from fitdoctor.rules import all_rules
 
     rules = all_rules()
-    pages = {f"rules/{rule.code}.md": rule.page for rule in rules}
+    pages = {
+        f"rules/{rule.code}.md": f"{rule.page.strip()}\n\n{section(rule.code)}" for rule in rules
+    }
+    pages["lint.md"] = lint_page()
     pages["rules.md"] = _rules(rules)
     pages["commands.md"] = _commands()
     for path, text in pages.items():
@@ -31,7 +40,14 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put tables of results where a page asks for them, as in `{{ overhead }}`."""
-    tables = {"overhead": _overhead, "casebook": _casebook}
+    tables = {
+        "overhead": _overhead,
+        "casebook": _casebook,
+        "articles": claims_tables.articles,
+        "articles_machine": claims_tables.machine,
+        "advice": claims_tables.advice,
+        "library": library_reference.library,
+    }
     return re.sub(
         r"\{\{ (\w+) \}\}", lambda m: tables[m[1]]() if m[1] in tables else m[0], markdown
     )

@@ -82,6 +82,11 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     return recorder
 
 
+def is_recording() -> bool:
+    """Whether a recorder of ours runs in this process."""
+    return bool(_finishers)
+
+
 def stop(recorder: Recorder) -> None:
     """Stop watching before the process ends, and put everything back."""
     finish = _finishers.pop(id(recorder), None)

@@ -41,7 +41,7 @@ def _magic(shell: Any) -> Any:
         if any(option != "--no-probes" for option in options):
             print(f"fitdoctor · error: received {line!r}; {USAGE}")  # noqa: T201
             return None
-        own = start_recording("notebook", probes="--no-probes" not in options)
+        own = start_recording("notebook", probes="--no-probes" not in options, samples=True)
         try:
             shell.run_cell(cell)
         finally:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fitdoctor import child
 from fitdoctor.recorder import files
 from fitdoctor.recorder.session import Recorder
+
+if TYPE_CHECKING:
+    from fitdoctor.recorder.sampler import Sampler
 
 
 @dataclass(frozen=True)
@@ -18,28 +22,38 @@ class OwnRecording:
 
     path: Path
     recorder: Recorder
+    sampler: Sampler | None = None
 
     def stop(self) -> None:
         """Give everything back that was patched, and finish the recording."""
+        if self.sampler is not None:
+            self.sampler.stop()
         child.stop(self.recorder)
         files.append_exit(self.path, code=0, signal=None, overstayed=False)
 
 
-def start_recording(name: str, *, probes: bool) -> OwnRecording:
+def start_recording(name: str, *, probes: bool, samples: bool = False) -> OwnRecording:
     """Begin to record what this process trains from now on.
 
     Args:
         name: What the recording is called.
         probes: Whether to experiment with the training; it goes on with the state it had.
+        samples: Whether to look at CPU, GPU and memory in between, from a thread of ours.
 
     Raises:
         OutputError: The recording cannot be written.
     """
-    from fitdoctor.recorder.sampler import machine_record
+    from fitdoctor.recorder.sampler import Sampler, machine_record
 
     # The training is not ended, so that there is no budget to keep.
     options: dict[str, Any] = {"budget_s": 86400.0, "continue": True, "probes": probes}
-    path = files.create_recording(name)
+    # A script that is started by others has no command line of ours, but may have the variable.
+    folder = os.environ.get("FITDOCTOR_OUTPUT_DIR")
+    path = files.create_recording(name, folder=Path(folder) if folder else None)
     header = files.header_record(script=name, argv=sys.argv[1:], module=False, options=options)
     files.begin(path, header, machine_record())
-    return OwnRecording(path, child.start(str(path), options))
+    recorder = child.start(str(path), options)
+    sampler = Sampler(os.getpid(), path) if samples else None
+    if sampler is not None:
+        sampler.start()
+    return OwnRecording(path, recorder, sampler)

@@ -12,6 +12,7 @@ import os
 import sys
 from typing import Any
 
+from fitdoctor import child
 from fitdoctor.own_process import OwnRecording, start_recording
 from fitdoctor.recorder.calls import Call
 from fitdoctor.recorder.callsite import user_place
@@ -22,9 +23,8 @@ MORE = "for causes and what each cure would gain: fitdoctor run {script}"
 class Ledger:
     """What the callback does, apart from Keras's base class."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: str) -> None:
         """Start to record; steps are timed when a fit begins."""
-        script = sys.argv[0] if sys.argv and sys.argv[0] else "python"
         self.script = os.path.basename(script)
         self.own: OwnRecording = start_recording(script, probes=False)
         self._call: Call | None = None
@@ -56,7 +56,10 @@ class Ledger:
         begin = recorder.clock()
         recorder.flush()
         with recorder.suspend():
-            text = self.verdict()
+            try:
+                text = self.verdict()
+            except Exception as error:  # noqa: BLE001 - a fault of ours must not stop a training
+                text = f"fitdoctor · no verdict: {type(error).__name__}: {error}\n"
         if call is not None:
             # What we do here is neither the user's training nor a callback of theirs.
             call.paused += recorder.clock() - begin
@@ -82,6 +85,18 @@ class Ledger:
 
 
 @functools.cache
+def process_ledger() -> Ledger | None:
+    """The one ledger of this process, however many callbacks there are.
+
+    None where the process is recorded anyway, by `fitdoctor run` or in a notebook's cell: that
+    report says more than ours would.
+    """
+    if child.is_recording():
+        return None
+    return Ledger(sys.argv[0] if sys.argv and sys.argv[0] else "python")
+
+
+@functools.cache
 def watch_class() -> type:
     """The callback's class; made when it is asked for, since Keras is the user's to import."""
     import keras
@@ -95,22 +110,24 @@ def watch_class() -> type:
 
         def __init__(self) -> None:
             super().__init__()
-            self._ledger = Ledger()
+            self._ledger = process_ledger()
 
         @property
-        def recording(self) -> str:
-            """The file that `fitdoctor report` reads."""
-            return str(self._ledger.own.path)
+        def recording(self) -> str | None:
+            """The file that `fitdoctor report` reads; None where another recorder is at work."""
+            return str(self._ledger.own.path) if self._ledger else None
 
         def on_train_begin(self, logs: Any = None) -> None:
-            self._ledger.begin(self.model, self.params or {})
+            if self._ledger:
+                self._ledger.begin(self.model, self.params or {})
 
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-            text = self._ledger.epoch_ended()
+            text = self._ledger.epoch_ended() if self._ledger else ""
             if text and sys.stderr is not None:
                 sys.stderr.write("\n" + text)
 
         def on_train_end(self, logs: Any = None) -> None:
-            self._ledger.end()
+            if self._ledger:
+                self._ledger.end()
 
     return Watch

@@ -57,3 +57,21 @@ def test_cores_and_memory() -> None:
         sample = {"k": "sample", "t": t, "cpu_ns": cpu, "rss": 2 * 10**9, "cores": [50, 60]}
         status.add(json.dumps(sample).encode())
     assert "1.5 of 2 cores · 2.00 GB" in status.text()
+
+
+def test_the_panel_says_the_verdict_first() -> None:
+    status = Status()
+    assert status.lines()[0] == "fitdoctor · no step yet"
+    status.add(steps(6 * MS))
+    first, bars, _ = status.lines()
+    assert first == "fitdoctor · looks input-bound · 11 steps · 10.0 ms a step"
+    assert bars == f"  waiting for data 66 % {'█' * 13}   step 34 % {'█' * 7}"
+
+
+def test_a_busy_gpu_is_told() -> None:
+    status = Status()
+    status.add(steps(0))
+    for t in (0, 10**9):
+        sample = {"k": "sample", "t": t, "gpu": [{"util": 45}, {"util": None}]}
+        status.add(json.dumps(sample).encode())
+    assert "GPU 0 45 %" in status.text() and "GPU 1" not in status.text()

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitdoctor.comparison.gate import QUANTITIES, broken_by, parse_condition
+from fitdoctor.comparison.gate import QUANTITIES, broken, broken_by, parse_condition
 from fitdoctor.comparison.pairs import Pair, pairs
 from fitdoctor.comparison.side import Measured, Side, read_side, side_of
-from fitdoctor.comparison.table import change_words, comparison_text
+from fitdoctor.comparison.table import budget_text, change_words, comparison_text
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.errors import RecordingError, UsageError
 from fitdoctor.intervals import Interval
@@ -136,3 +136,22 @@ def test_a_report_and_its_file_say_the_same(tmp_path: Path) -> None:
     assert side.workloads == side_of("a", report).workloads
     step = side.workloads[0].step
     assert step is not None and step.low < step.value < step.high
+
+
+def test_a_limit_that_fits_no_workload_is_no_pass() -> None:
+    alone = [Pair(None, measured())]
+    with pytest.raises(UsageError, match="no workload is on both sides"):
+        broken(parse_condition("step > 1.1x"), alone)
+    with pytest.raises(UsageError, match="no workload"):
+        broken(parse_condition("step > 50ms"), [Pair(measured(), None)])
+    with pytest.raises(UsageError, match="no workload"):
+        broken(parse_condition("findings > 0"), [])
+
+
+def test_one_recording_is_held_to_a_budget() -> None:
+    alone = [Pair(None, measured(10)), Pair(None, measured(60, place="train.py:20"))]
+    assert broken(parse_condition("step > 70ms"), alone) == []
+    (reason,) = broken(parse_condition("step > 50ms"), alone)
+    assert "train.py:20" in reason
+    text = budget_text(Side("a", (measured(10),)))
+    assert "10.0 ms" in text and "verdict" in text

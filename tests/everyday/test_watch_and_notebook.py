@@ -53,11 +53,22 @@ def test_watch_says_where_the_time_goes_and_keeps_dispatch_asynchronous(tmp_path
     from fitdoctor.recording.reader import read_recording
 
     made = [read_recording(path) for path in (tmp_path / ".fitdoctor").glob("*.rec")]
-    # The second Watch was never given to a fit.
-    ((workload,),) = [recording.workloads for recording in made if recording.workloads]
+    ((workload,),) = [recording.workloads for recording in made]  # one, for all callbacks
     assert sum(len(block.t) for block in workload.blocks) == 120
     assert workload.calls[0].epochs == 3
     assert not workload.probes
+
+
+@pytest.mark.end_to_end
+def test_watch_steps_back_where_the_script_is_recorded_anyway(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-m", "fitdoctor", "run", "-q", "--no-probes", "train.py"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "One step of fit" not in done.stderr
+    assert len(list((tmp_path / ".fitdoctor").glob("*.rec"))) == 1
 
 
 @pytest.mark.end_to_end
@@ -76,5 +87,6 @@ def test_a_cell_shows_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     shown = [o for o in outputs[1] if o.output_type in ("execute_result", "display_data")]
     assert any("srcdoc=" in o["data"].get("text/html", "") for o in shown)
     assert any("One step of fit" in o["data"]["text/plain"] for o in shown)
+    assert any("CPU, cores in use" in o["data"].get("text/html", "") for o in shown)
     assert any("no Keras training" in o.get("text", "") for o in outputs[2])
     assert any("usage:" in o.get("text", "") for o in outputs[3])

@@ -74,6 +74,46 @@ SILENT = {
     "workers where they belong": "d = Data(workers=4, use_multiprocessing=True)",
     "jit where it may help": "m.compile(loss='mse', jit_compile=True)",
     "missing prefetch and parallel calls": "ds = ds.map(f).batch(3)",
+    "a header line": "a = lines.map(parse).skip(1)",
+    "finished batches, cached and mixed": "ds = ds.batch(3).map(f).cache().shuffle(9)",
+    "a model that the loop makes, as an attribute": """
+        for w in y:
+            self.model = make(w)
+            self.model.compile('adam', 'mse')
+        """,
+    "a model that grows in every round": """
+        for size in (8, 16):
+            m.grow(size)
+            m.compile(optimizer='adam', loss='mse')
+            m.fit(x)
+        """,
+    "layers thawed in every round": """
+        for layer in reversed(base.layers):
+            layer.trainable = True
+            m.compile(optimizer='adam', loss='mse')
+        """,
+    "another loss in every round": "for loss in losses:\n    m.compile('adam', loss=loss)",
+    "the owner of the model is made in the loop": """
+        for p in y:
+            stopper = make(p)
+            stopper.model.compile(loss='mse', optimizer='sgd')
+        """,
+    "batch in one half, shuffle in the other": """
+        if n:
+            ds = ds.shuffle(9)
+            ds = ds.batch(n)
+        else:
+            ds = ds.shuffle(9)
+        """,
+    "another library's compile": "for x in y:\n    p = shader.compile('fast')",
+    "a traced function for each model": """
+        for model in models:
+            call = tf.function(model.call)
+        for model in models:
+            @tf.function
+            def step(x): return model(x)
+        """,
+    "a traced function made once": "f = tf.function(g)\nfor x in y:\n    f(x)",
     "saving once an epoch": "keras.callbacks.ModelCheckpoint(p, save_freq='epoch')",
 }
 FIRES = {
@@ -82,6 +122,14 @@ FIRES = {
         "for e in range(9):\n    m.compile(optimizer='adam', loss='mse')",
         "@tf.function\ndef f(w): return w\nfor i, x in enumerate(d):\n    w = i / 9\n    f(w)",
         "@tf.function\ndef f(n): return n\nfor i in range(9):\n    f(n=i)",
+        "for e in range(9):\n    m.compile('adam', 'mse')",
+        "for e in range(9):\n    m.compile(optimizer=keras.optimizers.Adam(0.9**e), loss='mse')\n"
+        "    m.fit(x)",
+        "for e in range(9):\n    self.m.compile(keras.optimizers.SGD(0.1))",
+        "class T:\n    @tf.function\n    def step(self, n): return n\n    def go(self):\n"
+        "        for i in range(9):\n            self.step(i)",
+        "for e in range(9):\n    f = tf.function(g)\n    f(x)",
+        "for e in range(9):\n    @tf.function\n    def f(x):\n        h = x\n        return h",
     ],
     "HO001": [
         "for x in y:\n    m.predict(x[None].astype('f4'), verbose=0)",
@@ -98,8 +146,9 @@ FIRES = {
     "IN004": [
         "def f(x): return tf.image.random_flip_left_right(x)\nds = ds.map(f)\nds = ds.cache()"
     ],
-    "IN006": ["ds = ds.batch(3).map(f).shuffle(9)", "b = ds.batch(3)\nc = b.shuffle(9)"],
-    "IN007": ["a = ds.map(decode)\nv = a.skip(9).batch(3)"],
+    "IN006": ["if n:\n    ds = ds.batch(3)\nds = ds.shuffle(9)",
+              "ds = ds.batch(3).map(f).shuffle(9)", "b = ds.batch(3)\nc = b.shuffle(9)"],
+    "IN007": ["a = ds.map(decode)\nv = a.skip(900).batch(3)", "v = ds.map(decode).skip(n)"],
     "CB001": [
         "class C(keras.callbacks.Callback):\n    def on_train_batch_end(self, b, logs=None):\n"
         "        self.model.save_weights('w')"

@@ -42,7 +42,8 @@ def look_at(
     process = subprocess.Popen(
         [
             CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--remote-debugging-port=0", "--remote-allow-origins=*",
+            "--disable-quic", "--disable-background-networking", "--disable-component-update",
+            "--disable-sync", "--remote-debugging-port=0", "--remote-allow-origins=*",
             f"--user-data-dir={profile}", "about:blank",
         ],
         stdout=subprocess.DEVNULL,

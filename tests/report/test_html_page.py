@@ -13,6 +13,7 @@ from diagnoses import bare_diagnosis, diagnosis, slow_workload
 from hostile import hostile_recording
 
 from fitdoctor.diagnosis import diagnose
+from fitdoctor.notebook import Report
 from fitdoctor.recording.reader import read_recording
 from fitdoctor.recording.schema import Event, Recording
 from fitdoctor.report.html.page import render
@@ -94,6 +95,20 @@ def test_hostile_texts_cannot_steer_the_terminal(tmp_path: Path, renames: bool) 
         assert character not in screen
 
 
+@pytest.mark.parametrize("renames", [False, True])
+def test_hostile_texts_stay_texts_in_a_notebook(tmp_path: Path, renames: bool) -> None:
+    made = read_recording(hostile_recording(tmp_path / "a.rec", renames=renames))
+    found = diagnose(made)
+    report = Report(render(found, made), render_terminal(found))
+    elements = Elements(report._repr_html_())
+    ((tag, attrs),) = elements.found  # one frame, and nothing beside it
+    assert tag == "iframe" and attrs["sandbox"] == "allow-scripts"
+    assert sorted(attrs) == ["sandbox", "srcdoc", "style", "title"] and elements.text == ""
+    assert "onerror" in (attrs["srcdoc"] or "")
+    for character in "\x00\x07\x1b\r\u202e\u2066\u2028\u2029":
+        assert character not in repr(report) + report._repr_html_()
+
+
 def test_the_page_asks_for_nothing() -> None:
     page, elements = page_of(input_bound())
     for tag, attrs in elements.found:
@@ -164,28 +179,85 @@ def test_scripts_match_the_policy() -> None:
     assert len(hashes) == 2  # the plots' library and our own script, and nothing else may run
 
 
-@pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed")
-@pytest.mark.parametrize("width", [1280, 390])
-def test_in_a_browser(tmp_path: Path, width: int) -> None:
+in_a_browser = pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed")
+DRAWN = (
+    "[...document.querySelectorAll('.plot canvas')].filter(c => c.getContext('2d')"
+    ".getImageData(0, 0, c.width, c.height).data.some(v => v)).length"
+)
+# Texts that stick out of the page.
+CUT = (
+    "[...document.querySelectorAll('main *')].filter(e => e.children.length === 0 && "
+    "e.textContent.trim() && getComputedStyle(e).position !== 'absolute' && "
+    "!e.closest('.scroll, .diff, .u-legend, .sr') && "
+    "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.textContent.slice(0, 40))"
+)
+
+
+def seen_in_browser(
+    page: str, folder: Path, width: int, *, dark: bool = False, **questions: str
+) -> browser.Seen:
     pytest.importorskip("websocket")
-    made = read_recording(hostile_recording(tmp_path / "a.rec", renames=False))
-    page = tmp_path / "report.html"
-    page.write_text(render(diagnose(made), made), encoding="utf-8")
-    seen = browser.look_at(
-        page,
-        tmp_path,
-        width=width,
-        questions={
-            "broken": "typeof window.broken",
-            "plots": "document.documentElement.dataset.plots",
-            "canvases": "[...document.querySelectorAll('.plot canvas')]"
-            ".filter(c => c.getContext('2d').getImageData(0, 0, c.width, c.height)"
-            ".data.some(v => v)).length",
-            "width": "document.documentElement.scrollWidth",
-        },
-    )
+    file = folder / "report.html"
+    file.write_text(page, encoding="utf-8")
+    seen = browser.look_at(file, folder, width=width, dark=dark, questions=questions)
     assert seen.errors == []
-    assert seen.requests == [page.resolve().as_uri()]
-    assert seen.answers["broken"] == "undefined"
-    assert seen.answers["plots"] == "5" and seen.answers["canvases"] == 5
-    assert seen.answers["width"] <= width
+    assert [url for url in seen.requests if url != "about:srcdoc"] == [file.resolve().as_uri()]
+    return seen
+
+
+@in_a_browser
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_hostile_texts_in_a_browser(tmp_path: Path, width: int, dark: bool) -> None:
+    made = read_recording(hostile_recording(tmp_path / "a.rec", renames=False))
+    answers = seen_in_browser(
+        render(diagnose(made), made),
+        tmp_path,
+        width,
+        dark=dark,
+        broken="typeof window.broken",
+        plots="document.documentElement.dataset.plots",
+        canvases=DRAWN,
+        reaches="document.documentElement.scrollWidth",
+        cut=CUT,
+        ground="getComputedStyle(document.body).backgroundColor",
+    ).answers
+    assert answers["broken"] == "undefined"
+    assert answers["plots"] == "5" and answers["canvases"] == 5
+    assert answers["reaches"] <= width and answers["cut"] == []
+    assert answers["ground"] == ("rgb(21, 24, 27)" if dark else "rgb(251, 251, 249)")
+
+
+@in_a_browser
+def test_a_long_training_can_be_zoomed_into(tmp_path: Path) -> None:
+    made = recording(fit_workload(steps=100_000, probes={"frozen_batch": windows(9 * MS)}))
+    press = "document.querySelector('.zoom button[data-{}]').click()"
+    answers = seen_in_browser(
+        render(diagnose(made), made),
+        tmp_path,
+        1280,
+        before=DRAWN,
+        buttons="document.querySelectorAll('.zoom:not([hidden]) button').length",
+        zoomed=press.format('zoom="0.5"'),
+        moved=press.format('move="0.5"'),
+        everything=press.format("all"),
+        after=DRAWN,
+        thinned="document.querySelector('main').innerText.includes('are drawn as')",
+    ).answers
+    assert answers["before"] == 1 and answers["after"] == 1
+    assert answers["buttons"] == 5 and answers["thinned"] is True
+
+
+@in_a_browser
+def test_hostile_texts_in_a_notebook(tmp_path: Path) -> None:
+    made = read_recording(hostile_recording(tmp_path / "a.rec", renames=False))
+    found = diagnose(made)
+    shown = Report(render(found, made), render_terminal(found))._repr_html_()
+    seen = seen_in_browser(
+        f"<!doctype html><meta charset=utf-8><body>{shown}</body>",
+        tmp_path,
+        1280,
+        broken="typeof window.broken",
+        frames="document.querySelectorAll('iframe').length",
+        others="document.querySelectorAll('body *').length",
+    )
+    assert seen.answers == {"broken": "undefined", "frames": 1, "others": 1}

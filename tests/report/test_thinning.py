@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitdoctor.report.html.thinning import rounded, thin
+from fitdoctor.report.html.thinning import rounded, thin, with_gaps
 
 VALUES = st.lists(st.none() | st.floats(0, 1e9), min_size=1, max_size=300)
 
@@ -32,3 +32,14 @@ def test_extremes_and_order_survive(y: list[float | None], most: int) -> None:
 
 def test_missing_stays_missing_when_rounded() -> None:
     assert rounded([None, 123456.0, 0.0]) == [None, 123500.0, 0.0]
+
+
+def test_no_line_is_drawn_across_a_pause() -> None:
+    short = thin([0.0, 1.0, 9.0, 10.0], [5.0, 7.0, 6.0, 8.0])
+    holed = with_gaps(short, [1])
+    assert holed.x == [0.0, 1.0, 5.0, 9.0, 10.0]
+    assert holed.middle == [5.0, 7.0, None, 6.0, 8.0]
+    assert with_gaps(short, []) == short
+    assert with_gaps(short, [3]) == short  # nothing follows the last one
+    grouped = with_gaps(thin(short.x, short.middle, most=2), [1])
+    assert (grouped.x, grouped.middle, grouped.group) == ([0.0, 4.5, 9.0], [6.0, None, 7.0], 2)

@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from fitdoctor import __version__
+from fitdoctor.cli.completion import complete_scripts
 from fitdoctor.cli.output import say
 from fitdoctor.errors import FitdoctorError, UsageError
 from fitdoctor.report.text import clean
@@ -45,7 +46,10 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command = importlib.import_module(f"fitdoctor.cli.{cmd_name}").command
-        return command if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        complete_scripts(command)
+        return command
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

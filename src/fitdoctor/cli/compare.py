@@ -19,7 +19,7 @@ FAILED = 1
 
 @click.command("compare", short_help="Compare two recordings or reports; gate a CI.")
 @click.argument("before", metavar="A", type=click.Path(path_type=Path))
-@click.argument("after", metavar="B", type=click.Path(path_type=Path))
+@click.argument("after", metavar="[B]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--fail-if",
     multiple=True,
@@ -28,36 +28,38 @@ FAILED = 1
     '"findings > 0". May be given several times.',
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
-def command(*, before: Path, after: Path, fail_if: tuple[str, ...], as_json: bool) -> int:
-    """Compare B with A: recordings (.rec) or reports (.json).
+def command(*, before: Path, after: Path | None, fail_if: tuple[str, ...], as_json: bool) -> int:
+    """Compare B with A: recordings (.rec) or reports (.json). A alone is held to a budget.
 
-    A condition is about B: a quantity (step, ceiling, findings, or a part such as
-    input_wait, callbacks, validation, compile), one of > >= < <=, and a limit: 1.1x times
-    its value in A, 50ms (ns, us, ms, s), 20% of a step, or a number of findings.
+    A condition is about B, or about A where it is alone: a quantity (step, ceiling, findings,
+    or a part such as input_wait, callbacks, validation, compile), one of > >= < <=, and a
+    limit: 1.1x times its value in A, 50ms (ns, us, ms, s), 20% of a step, or a number of
+    findings.
     """
-    from fitdoctor.comparison.gate import broken_by, parse_condition
-    from fitdoctor.comparison.pairs import pairs
+    from fitdoctor.comparison.gate import broken, parse_condition
+    from fitdoctor.comparison.pairs import Pair, pairs
     from fitdoctor.comparison.side import read_side
-    from fitdoctor.comparison.table import comparison_text
+    from fitdoctor.comparison.table import budget_text, comparison_text
 
     conditions = [parse_condition(text) for text in fail_if]
-    matched = pairs(read_side(before), read_side(after))
-    broken = [
-        (condition.text, reason)
-        for condition in conditions
-        for pair in matched
-        if (reason := broken_by(condition, pair))
-    ]
+    first = read_side(before)
+    matched = (
+        [Pair(None, workload) for workload in first.workloads]
+        if after is None
+        else pairs(first, read_side(after))
+    )
+    failed = [(each.text, reason) for each in conditions for reason in broken(each, matched)]
     if as_json:
-        write(sys.stdout, json.dumps(_json(matched, broken), indent=2, allow_nan=False) + "\n")
+        write(sys.stdout, json.dumps(_json(matched, failed), indent=2, allow_nan=False) + "\n")
     else:
-        write(sys.stdout, comparison_text(matched) + "\n")
-    for text, reason in broken:
+        text = budget_text(first) if after is None else comparison_text(matched)
+        write(sys.stdout, text + "\n")
+    for text, reason in failed:
         say(f"failed: {text}: {reason}")
-    return FAILED if broken else 0
+    return FAILED if failed else 0
 
 
-def _json(matched: list[Pair], broken: list[tuple[str, str]]) -> dict[str, Any]:
+def _json(matched: list[Pair], failed: list[tuple[str, str]]) -> dict[str, Any]:
     return {
         "schema": 1,
         "workloads": [
@@ -70,5 +72,5 @@ def _json(matched: list[Pair], broken: list[tuple[str, str]]) -> dict[str, Any]:
             }
             for pair in matched
         ],
-        "failed": [{"condition": text, "reason": reason} for text, reason in broken],
+        "failed": [{"condition": text, "reason": reason} for text, reason in failed],
     }

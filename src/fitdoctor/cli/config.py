@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ COMMANDS_OF = {
     "budget": ("run",),
     "select": ("run", "report", "lint"),
     "ignore": ("run", "report", "lint"),
-    "color": ("run", "report"),
+    "color": ("run", "report", "rule", "fix"),
     "no-source": ("run", "report"),
     "output-dir": ("run", "report"),
     "fail-if": ("compare",),
@@ -55,6 +56,12 @@ def default_map(folder: Path | None = None) -> dict[str, dict[str, Any]]:
             if table is not None:
                 return _by_command(file, table)
     return {}
+
+
+def recordings_folder() -> Path | None:
+    """Where recordings are said to be, for commands without an option for it."""
+    given = os.environ.get("FITDOCTOR_OUTPUT_DIR") or default_map().get("run", {}).get("output_dir")
+    return Path(given) if given else None
 
 
 def _table(file: Path) -> dict[str, Any] | None:

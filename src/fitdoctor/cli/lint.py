@@ -29,7 +29,7 @@ def command(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
 ) -> int:
-    """Look for patterns in PATHS (files or folders) that are slow on today's versions.
+    """Look for patterns in PATHS (files, notebooks or folders) that are slow on today's versions.
 
     Exit codes: 0 nothing found, 1 something found, 2 wrong use. A comment
     `# fitdoctor: ignore[CODE]` on the line leaves a finding out.
@@ -53,8 +53,9 @@ def command(
         write(sys.stdout, json.dumps(report, indent=2) + "\n")
     else:
         for each in findings:
-            place = f"{clean(each.file)}:{each.line}:{each.column}"
-            write(sys.stdout, f"{place}: {each.code} {each.name}: {clean(each.message)}\n")
+            write(
+                sys.stdout, f"{clean(each.place)}: {each.code} {each.name}: {clean(each.message)}\n"
+            )
         count, of = len(findings), f"{len(files)} file{'' if len(files) == 1 else 's'}"
         say(f"{count} found in {of}" if count else f"nothing found in {of}")
     return FOUND if findings and not exit_zero else 0

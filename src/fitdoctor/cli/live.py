@@ -1,8 +1,9 @@
-"""`fitdoctor run --live`: one line that is drawn again and again while training runs."""
+"""`fitdoctor run --live`: what training looks like now, while it runs."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections import deque
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fitdoctor.cli.live_panel import Panel
 from fitdoctor.cli.output import write
 from fitdoctor.recorder.files import Tail
 from fitdoctor.units import duration, percent, size
@@ -21,7 +23,8 @@ PLAIN_PERIOD_S = 5.0
 BLOCKS = 8
 # A part of the step that is this large is what the training looks bound by.
 LARGE = 0.4
-_CLEAR_LINE = "\r\x1b[K"
+# Columns of a bar that is the whole step.
+BAR = 20
 
 
 @dataclass
@@ -47,17 +50,43 @@ class Status:
             self.samples.append(record)
 
     def text(self) -> str:
-        """The line, or nothing before the first steps."""
+        """One line, or nothing before the first steps."""
+        shares = self._shares()
+        if not shares:
+            return ""
+        parts = [f"{name} {percent(share)}" for name, share in shares.items() if share >= 0.01]
+        return " · ".join([*self._pace(), *parts, *self._machine(), _verdict(shares)])
+
+    def lines(self) -> list[str]:
+        """The same for a panel: the verdict first, a bar for each part, the machine."""
+        shares = self._shares()
+        if not shares:
+            return ["fitdoctor · no step yet", "", "  " + " · ".join(self._machine())]
+        bars = [
+            f"{name} {percent(share)} {'█' * round(share * BAR)}"
+            for name, share in shares.items()
+            if share >= 0.01
+        ]
+        return [
+            " · ".join(["fitdoctor", _verdict(shares), *self._pace()]),
+            "  " + "   ".join(bars),
+            "  " + " · ".join(self._machine()),
+        ]
+
+    def _span(self) -> tuple[float, int]:
+        """Time of the last blocks, and the steps in it."""
         time = sum(block["t"][-1] - block["t"][0] for block in self.blocks)
         count = sum((len(block["t"]) - 1) * int(block.get("n", 1)) for block in self.blocks)
-        if not count or time <= 0:
-            return ""
-        shares = self._shares(time)
-        parts = [f"{name} {percent(share)}" for name, share in shares.items() if share >= 0.01]
-        words = [f"{self.steps} steps", f"{duration(time / count)} a step", *parts]
-        return " · ".join([*words, *self._machine(), _verdict(shares)])
+        return time, count
 
-    def _shares(self, time: float) -> dict[str, float]:
+    def _pace(self) -> list[str]:
+        time, count = self._span()
+        return [f"{self.steps} steps", f"{duration(time / count)} a step"]
+
+    def _shares(self) -> dict[str, float]:
+        time, count = self._span()
+        if not count or time <= 0:
+            return {}
         wait = sum(_wait(block) for block in self.blocks)
         callbacks = sum(sum(block.get("callbacks") or ()) for block in self.blocks)
         rest = max(0.0, 1 - (wait + callbacks) / time)
@@ -77,6 +106,9 @@ class Status:
             found.append(f"{cores:.1f} of {len(now.get('cores') or [0])} cores")
         if now.get("rss"):
             found.append(size(now["rss"]))
+        for number, gpu in enumerate(now.get("gpu") or ()):
+            if gpu.get("util") is not None:
+                found.append(f"GPU {number} {percent(gpu['util'] / 100)}")
         return found
 
 
@@ -94,7 +126,7 @@ def _verdict(shares: dict[str, float]) -> str:
 
 
 class Live(threading.Thread):
-    """Follows the recording and draws the line."""
+    """Follows the recording: a panel at the foot of a terminal, plain lines elsewhere."""
 
     def __init__(self, recording: Path) -> None:
         """Prepare to follow a recording; `start()` begins."""
@@ -104,24 +136,36 @@ class Live(threading.Thread):
         self._status = Status()
 
     def stop(self) -> None:
-        """End the thread; the last line stays."""
+        """End the thread; a terminal gets its last lines back."""
         self._stopped.set()
         if self.is_alive():
             self.join()
 
     def run(self) -> None:
-        """Draw until stopped; a closed stderr ends it quietly."""
-        on_terminal = sys.stderr.isatty()
+        """Show until stopped; a closed stderr ends it quietly."""
         try:
-            while not self._stopped.wait(PERIOD_S if on_terminal else PLAIN_PERIOD_S):
-                for line in self._tail.lines():
-                    self._status.add(line)
-                text = self._status.text()
-                if text and on_terminal:
-                    write(sys.stderr, f"{_CLEAR_LINE}fitdoctor · {text}")
-                elif text:
-                    write(sys.stderr, f"fitdoctor · {text}\n")
-            if on_terminal:
-                write(sys.stderr, "\n")
+            if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+                self._on_terminal()
+            else:
+                self._in_plain_lines()
         except OSError:  # nobody reads stderr any more, or the recording was deleted
             return
+
+    def _on_terminal(self) -> None:
+        panel = Panel(sys.stderr)
+        try:
+            while not self._stopped.wait(PERIOD_S):
+                self._look()
+                panel.show(self._status.lines())
+        finally:
+            panel.close()
+
+    def _in_plain_lines(self) -> None:
+        while not self._stopped.wait(PLAIN_PERIOD_S):
+            self._look()
+            if text := self._status.text():
+                write(sys.stderr, f"fitdoctor · {text}\n")
+
+    def _look(self) -> None:
+        for line in self._tail.lines():
+            self._status.add(line)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from fitdoctor.cli.completion import rule_codes
 from fitdoctor.cli.output import COLORS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -36,6 +37,7 @@ select = click.option(
     metavar="CODES",
     envvar="FITDOCTOR_SELECT",
     callback=_codes,
+    shell_complete=rule_codes,
     help="Only these rules or families, as in IN,CB001.",
 )
 ignore = click.option(
@@ -44,6 +46,7 @@ ignore = click.option(
     metavar="CODES",
     envvar="FITDOCTOR_IGNORE",
     callback=_codes,
+    shell_complete=rule_codes,
     help="Not these rules or families.",
 )
 no_source = click.option(

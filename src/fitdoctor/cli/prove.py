@@ -176,8 +176,19 @@ def command(
         proof = _prove_pair(script, args[0], args[1:], options)
     else:
         proof = _prove_cures(script, args, module, options)
+        if not module:
+            _keep(script, proof)
     _show(proof, output, options)
     sys.exit(0 if proof.verdict == "proven" else NOT_PROVEN)
+
+
+def _keep(script: str, proof: Proof) -> None:
+    """Beside the recordings, where the report of the script finds it."""
+    from fitdoctor.cli.config import recordings_folder
+    from fitdoctor.recorder.files import FOLDER_NAME
+    from fitdoctor.report.kept_proofs import keep
+
+    keep(recordings_folder() or Path.cwd() / FOLDER_NAME, script, proof.to_json())
 
 
 def _names_a_script(args: tuple[str, ...]) -> bool:

@@ -23,6 +23,7 @@ from fitdoctor.errors import RecordingError
 
 if TYPE_CHECKING:
     from fitdoctor.findings.diagnosed import Diagnosis
+    from fitdoctor.report.proof_file import Proof
 
 
 @click.command("report", short_help="Show the newest recording, or a given one, again.")
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     "--proof",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Show the result of `fitdoctor prove` on the page.",
+    help="Show this result of `fitdoctor prove` on the page, not the script's newest one.",
 )
 @click.option(
     "--tensorboard",
@@ -82,7 +83,7 @@ def command(
     judged = judge(path, Choice(select, ignore, no_source))
     if open_page and output is None:
         output = path.with_suffix(".html")
-    _write(judged, output, proof, tensorboard)
+    _write(judged, output, proof, tensorboard, path.parent)
     if as_json:
         from fitdoctor.report.machine import to_text
 
@@ -101,29 +102,29 @@ def existing(recording: Path | None) -> Path:
     Raises:
         RecordingError: There is none.
     """
-    from fitdoctor.recorder.files import newest
+    from fitdoctor.cli.config import recordings_folder
 
-    path = recording if recording is not None else newest()
-    if not path.is_file():
-        raise RecordingError(
-            f"there is no recording {path}",
-            expected="a .rec file that `fitdoctor run` wrote",
-            advice="fitdoctor report, without a name, shows the newest one",
-        )
-    return path
+    return recording_path(recording, recordings_folder())
 
 
 def _write(
-    judged: Judged, output: Path | None, proof: Path | None, tensorboard: Path | None
+    judged: Judged,
+    output: Path | None,
+    proof: Path | None,
+    tensorboard: Path | None,
+    folder: Path,
 ) -> None:
+    found: Proof | None = None
     if proof is not None:
         from fitdoctor.report.proof_file import read_proof
 
         if output is None or output.suffix.lower() != ".html":
             raise click.UsageError("--proof is shown on the page: add -o report.html or --open")
         found = read_proof(proof)
-    else:
-        found = None
+    elif output is not None and output.suffix.lower() == ".html":
+        from fitdoctor.report.kept_proofs import kept_proof
+
+        found = kept_proof(folder, judged.recording)
     if output is not None:
         write_file(output, judged.diagnosis, judged.recording, proof=found)
         say(f"wrote {output}")

@@ -9,17 +9,19 @@ from typing import Any
 
 import click
 
-from fitdoctor.cli.output import COLORS, Color, terminal_width, use_color, write
+from fitdoctor.cli import options as shared
+from fitdoctor.cli.completion import rule_codes
+from fitdoctor.cli.output import Color, terminal_width, use_color, write
 from fitdoctor.errors import UsageError
 
 _MARKS = {"safe": "[*]", "unsafe": "[!]", "advice": "   "}
 
 
 @click.command("rule", short_help="Explain a rule, or list them all.")
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=rule_codes)
 @click.option("--all", "show_all", is_flag=True, help="List all rules.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
-@click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True)
+@shared.color
 def command(*, code: str | None, show_all: bool, as_json: bool, color: Color) -> None:
     """Explain the rule with this CODE (IN002) or name (serial-reads)."""
     if show_all == (code is not None):
@@ -62,8 +64,17 @@ def _as_data(rule: Any) -> dict[str, str]:
         "name": rule.name,
         "summary": rule.summary,
         "safety": rule.safety,
-        "page": rule.page,
+        "page": _page(rule),
     }
+
+
+def _page(rule: Any) -> str:
+    """The rule's own page, and what can be seen of it without running."""
+    from fitdoctor.lint.page import section
+
+    seen = section(str(rule.code))
+    page = str(rule.page).strip()
+    return f"{page}\n\n{seen}".strip() + "\n"
 
 
 def _json(data: Any) -> str:
@@ -79,7 +90,7 @@ def _list(rules: list[Any]) -> str:
 
 
 def _show_page(rule: Any, color: Color) -> None:
-    page = str(rule.page).strip() + "\n"
+    page = _page(rule)
     if not (sys.stdout.isatty() or color == "always"):
         write(sys.stdout, page)
         return

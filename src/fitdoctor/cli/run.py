@@ -192,7 +192,7 @@ def _run(
         trials=trials,
         folder=target.folder,
     )
-    failure = _report_safely(recording, reporting, talk)
+    failure = _report_safely(recording, target, reporting, talk)
     if failure and (outcome.code == 0 or outcome.overstayed):
         sys.exit(failure)
     end_like(outcome)
@@ -266,11 +266,15 @@ def _record(
         if talk.live and not talk.quiet:
             live.start()
 
-    outcome = launch(command, recording=recording, options=options, on_start=watch, stdout=stdout)
-    for sampler in samplers:
-        sampler.stop()
-    live.stop()
-    progress.stop()
+    try:
+        outcome = launch(
+            command, recording=recording, options=options, on_start=watch, stdout=stdout
+        )
+    finally:
+        for sampler in samplers:
+            sampler.stop()
+        live.stop()
+        progress.stop()
     _finish_recording(recording, outcome)
     if outcome.hung:
         talk.say(
@@ -298,18 +302,19 @@ def _finish_recording(recording: Path, outcome: Outcome) -> None:
         say(f"the recording could not be finished: {error.strerror}")
 
 
-def _report_safely(recording: Path, reporting: Reporting, talk: Talk) -> int:
+def _report_safely(recording: Path, target: Target, reporting: Reporting, talk: Talk) -> int:
     """Report, and return an exit code of ours: the script's own failure must not be lost."""
     from fitdoctor.cli import show_error
 
     try:
-        return _report(recording, reporting, talk)
+        return _report(recording, target, reporting, talk)
     except Exception as error:  # noqa: BLE001 - shown, and the script's end still counts
         return show_error(error)
 
 
-def _report(recording: Path, reporting: Reporting, talk: Talk) -> int:
+def _report(recording: Path, target: Target, reporting: Reporting, talk: Talk) -> int:
     from fitdoctor.cli.judging import judge
+    from fitdoctor.cli.target import misplaced_option
 
     judged = judge(recording, reporting.choice)
     diagnosis = judged.diagnosis
@@ -325,6 +330,8 @@ def _report(recording: Path, reporting: Reporting, talk: Talk) -> int:
         show(diagnosis, sys.stderr, color=talk.color, verbose=talk.verbose)
     for output in reporting.outputs:
         talk.say(f"wrote {output.path}")
+    if behind := misplaced_option(target.args):
+        talk.say(f"{behind} stood behind the script and was given to it: our options come before")
     return 0
 
 

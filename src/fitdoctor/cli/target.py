@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import itertools
 import os
 import sys
 import tokenize
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
+from fitdoctor.cli.output import FORMATS
 from fitdoctor.errors import UsageError
 
 
@@ -109,3 +111,15 @@ def _find(name: str, search: Sequence[str] | None) -> ModuleSpec | None:
             if other is not None:
                 return other
     return None
+
+
+def misplaced_option(args: list[str]) -> str:
+    """An output of ours that was asked for behind the script, empty where there is none.
+
+    A script may have an `-o` of its own: what it did write is not meant.
+    """
+    for option, value in itertools.pairwise(args):
+        asked = option in ("-o", "--output", "--json") and value.lower().endswith(FORMATS)
+        if asked and not os.path.exists(value):
+            return f"{option} {value}"
+    return ""

@@ -77,8 +77,32 @@ def parse_condition(text: str) -> Condition:
     return Condition(text.strip(), quantity, sign, limit, unit)
 
 
+def broken(condition: Condition, pairs: list[Pair]) -> list[str]:
+    """Every reason for which a limit is broken; none if all workloads keep it.
+
+    Raises:
+        UsageError: It could be checked on no workload, or what it is about was not measured.
+    """
+    fitting = [pair for pair in pairs if _applies(condition, pair)]
+    if not fitting:
+        raise UsageError(
+            f"{condition.text!r} cannot be checked: no workload is on "
+            + ("both sides" if condition.unit == "x" else "that side"),
+            expected="the same training before and after"
+            if condition.unit == "x"
+            else "a recording in which something was trained",
+            advice="two recordings, or a limit such as 50ms",
+        )
+    return [reason for pair in fitting if (reason := broken_by(condition, pair))]
+
+
+def _applies(condition: Condition, pair: Pair) -> bool:
+    """A change needs both sides, and every limit the side that it is about."""
+    return pair.after is not None and (condition.unit != "x" or pair.before is not None)
+
+
 def broken_by(condition: Condition, pair: Pair) -> str:
-    """Why a pair breaks the limit, empty if it keeps it.
+    """Why a pair breaks the limit, empty if it keeps it or is not what it is about.
 
     Raises:
         UsageError: What the limit is about was not measured, so that nothing can be said.

@@ -106,5 +106,5 @@ def _not_a_report(path: Path, reason: str) -> RecordingError:
     return RecordingError(
         f"{path} cannot be compared: {reason}",
         expected="a .rec file of `fitdoctor run`, or a report that -o report.json wrote",
-        advice="fitdoctor run train.py -o report.json",
+        advice="fitdoctor run -o report.json train.py",
     )

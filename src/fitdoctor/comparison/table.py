@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fitdoctor.comparison.pairs import Pair
-from fitdoctor.comparison.side import Measured
+from fitdoctor.comparison.side import Measured, Side
 from fitdoctor.intervals import Interval
 from fitdoctor.report.step_time import PART_WORDS
 from fitdoctor.report.text import clean
@@ -18,6 +18,19 @@ WORTH_A_LINE = 0.02
 def comparison_text(pairs: list[Pair]) -> str:
     """One paragraph per workload."""
     return "\n".join(line for pair in pairs for line in _lines(pair))
+
+
+def budget_text(side: Side) -> str:
+    """One recording by itself: the step of each workload and what is known of it."""
+    return "\n".join(line for workload in side.workloads for line in _alone(workload))
+
+
+def _alone(workload: Measured) -> Iterator[str]:
+    yield f"{clean(workload.kind)} ({clean(workload.place) or 'place not known'})"
+    yield f"  step      {_time(workload.step)}"
+    yield f"  verdict   {clean(workload.verdict)}"
+    if workload.findings:
+        yield f"  findings  {clean(', '.join(workload.findings))}"
 
 
 def change_words(ratio: Interval | None) -> str:

@@ -25,6 +25,13 @@ class LintFinding:
     code: str
     name: str
     message: str
+    cell: int | None = None  # of a notebook, from 1; lines then count from the cell's first
+
+    @property
+    def place(self) -> str:
+        """`file:line:column`, with the cell where there is one."""
+        cell = "" if self.cell is None else f"cell {self.cell}:"
+        return f"{self.file}:{cell}{self.line}:{self.column}"
 
 
 @dataclass
@@ -73,13 +80,17 @@ class Module:
 
     def dotted(self, node: ast.AST) -> str:
         """`tf.data.Dataset` with its import resolved, empty where it is no dotted name."""
+        first, _, rest = self.written(node).partition(".")
+        found = self.imported.get(first, first)
+        return f"{found}.{rest}" if rest else found
+
+    def written(self, node: ast.AST) -> str:
+        """`self.model` as it is written, empty where it is no dotted name."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        return ".".join([self.imported.get(node.id, node.id), *reversed(parts)])
+        return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
     def calls(self, *methods: str) -> Iterator[tuple[ast.Call, ast.Attribute]]:
         """Every `something.method(...)` of these names."""
@@ -120,8 +131,20 @@ class Module:
             if any(isinstance(t, ast.Name) and t.id == name for t in node.targets) and (
                 found is None or node.lineno > found.lineno
             ):
-                found = node
+                found = node if not self._is_in_other_branch(node, before) else found
         return found.value if found is not None else None
+
+    def _is_in_other_branch(self, one: ast.AST, other: ast.AST) -> bool:
+        """Whether two nodes are in the two halves of one `if`, so that only one of them runs."""
+        halves = {part: half for part, half in self._halves(one)}
+        return any(halves.get(part, half) != half for part, half in self._halves(other))
+
+    def _halves(self, node: ast.AST) -> Iterator[tuple[ast.If, str]]:
+        inner = node
+        for outer in self.ancestors(node):
+            if isinstance(outer, ast.If):
+                yield outer, "else" if inner in outer.orelse else "then"
+            inner = outer
 
     def functions(self) -> dict[str, Function]:
         """Every function of the file by its name."""

@@ -16,6 +16,9 @@ class Pattern(Protocol):
 
     code: str  # of the rule that measures the same cause
     name: str
+    evidence: str  # what was measured, in a clause
+    measured_by: str  # the claim of `python -m benchmarks.articles` that measures it; may be ""
+    example: str  # text in which it is found
 
     def find(self, module: Module) -> Iterator[Match]:
         """Every place of a file where the pattern is."""

@@ -42,7 +42,7 @@ def create_recording(
     folder = folder or Path.cwd() / FOLDER_NAME
     stamp = (now or datetime.now()).strftime("%Y-%m-%d_%H-%M-%S")
     try:
-        _make_folder(folder)
+        make_folder(folder)
         path = _create_unique(folder, f"{stamp}_{_stem(script)}")
     except OSError as error:
         raise _not_recordable(folder, error) from error
@@ -71,7 +71,8 @@ def _not_recordable(folder: Path, error: OSError) -> OutputError:
     )
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder for recordings, which no repository should hold."""
     folder.mkdir(parents=True, exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():

@@ -74,5 +74,5 @@ def _not_a_proof(path: Path, reason: str) -> UsageError:
     return UsageError(
         f"{path} cannot be read as a proof: {reason}",
         expected="the JSON file that `fitdoctor prove` writes",
-        advice="fitdoctor prove train.py -o proof.json",
+        advice="fitdoctor prove -o proof.json train.py",
     )

@@ -11,11 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from fitdoctor.analysis.step_rows import StepRow
-from fitdoctor.findings.diagnosed import DiagnosedWorkload, Part
+from fitdoctor.findings.diagnosed import Ceiling, DiagnosedWorkload, Part
 from fitdoctor.report.text import clean
 from fitdoctor.units import duration, gain, percent
 
 BAR_WIDTH = 24
+# A ceiling this far away is worth a word even where its interval reaches down to one.
+MAY_MATTER = 1.1
 MOST_LAYERS = 6
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
@@ -64,10 +66,17 @@ def _ceiling(workload: DiagnosedWorkload) -> Text:
     ceiling = workload.ceiling
     if ceiling is None:
         return Text("")
-    start = f"With data already in memory a step takes {time_text(ceiling.step_ns)}: "
-    if ceiling.gain.low <= 1.0:
-        return Text(f"{start}curing all input would change nothing measurable.")
-    return Text(f"{start}curing all input would give {gain(ceiling.gain)}.")
+    start = f"With data already in memory a step takes {time_text(ceiling.step_ns)}"
+    return Text(f"{start}: {ceiling_words(ceiling)}.")
+
+
+def ceiling_words(ceiling: Ceiling) -> str:
+    """What curing all input would give; an interval around one may hide a lot, or nothing."""
+    if ceiling.gain.low > 1.0:
+        return f"curing all input would give {gain(ceiling.gain)}"
+    if ceiling.gain.value < MAY_MATTER:
+        return "curing all input would change nothing measurable"
+    return f"what curing all input would give was too disturbed to tell: {gain(ceiling.gain)}"
 
 
 def _is_nothing(part: Part) -> bool:

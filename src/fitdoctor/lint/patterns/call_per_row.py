@@ -20,6 +20,9 @@ class CallPerRow:
 
     code = "HO001"
     name = "call-per-sample"
+    evidence = "38 to 50 ms a call on TensorFlow, 1 to 2 ms on JAX and torch"
+    measured_by = "predict-rows"
+    example = "for row in rows:\n    model.predict(row[None])"
 
     def find(self, module: Module) -> Iterator[Match]:
         """Calls in a loop whose first argument is made to be one row."""

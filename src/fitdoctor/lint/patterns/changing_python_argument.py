@@ -18,14 +18,18 @@ class ChangingPythonArgument:
 
     code = "CO001"
     name = "retracing"
+    evidence = "traced anew in every round: 163 times slower"
+    measured_by = "python-numbers"
+    example = "for step in range(1000):\n    train_step(batch, step)  # a tf.function"
 
     def find(self, module: Module) -> Iterator[Match]:
         """Calls of traced functions inside a loop."""
         traced = {name for name, f in module.functions().items() if _is_traced(module, f)}
         for node in ast.walk(module.tree):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            if not isinstance(node, ast.Call):
                 continue
-            loop = module.loop_around(node) if node.func.id in traced else None
+            called = _called(node.func)
+            loop = module.loop_around(node) if called in traced else None
             if not isinstance(loop, ast.For):
                 continue
             numbers = _changing_numbers(loop)
@@ -34,8 +38,16 @@ class ChangingPythonArgument:
                     yield (
                         value,
                         f"{value.id} is another Python number in every round, so that "
-                        f"{node.func.id} is traced again each time; pass tf.constant({value.id})",
+                        f"{called} is traced again each time; pass tf.constant({value.id})",
                     )
+
+
+def _called(function: ast.expr) -> str:
+    """`train_step` of `train_step(…)` and of `self.train_step(…)`."""
+    if isinstance(function, ast.Name):
+        return function.id
+    own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
+    return function.attr if own and function.value.id == "self" else ""  # type: ignore[attr-defined]
 
 
 def _is_traced(module: Module, function: Function) -> bool:

@@ -8,6 +8,14 @@ from collections.abc import Iterator
 from fitdoctor.lint.module import Module
 from fitdoctor.lint.pattern import Match
 
+_OPTIMIZERS = frozenset({"adam", "adamw", "sgd", "rmsprop", "adagrad", "adamax", "nadam", "lion"})
+# What people do with a model without making it another one.
+_USUAL = frozenset({
+    "compile", "fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch",
+    "save", "save_weights", "load_weights", "get_weights", "set_weights", "summary", "optimizer",
+    "history", "reset_metrics", "reset_states", "metrics", "metrics_names", "stop_training",
+    "to_json", "weights", "trainable_weights",
+})  # fmt: skip
 _KERAS_KEYWORDS = frozenset({"optimizer", "loss", "metrics", "jit_compile", "steps_per_execution"})
 
 
@@ -16,31 +24,67 @@ class CompileInLoop:
 
     code = "CO001"
     name = "retracing"
+    evidence = "0.43 s for each compile of a small network on TensorFlow"
+    measured_by = "recreated-dataset"
+    example = 'for epoch in range(10):\n    model.compile("adam", "mse")\n    model.fit(x, y)'
 
     def find(self, module: Module) -> Iterator[Match]:
         """`model.compile(...)` in a loop that does not make the model."""
         for call, function in module.calls("compile"):
             loop = module.loop_around(call)
-            if loop is None or not _is_keras(call) or not isinstance(function.value, ast.Name):
+            if loop is None or not _is_keras(module, call):
                 continue
-            if function.value.id not in _assigned_in(loop):
+            model = module.written(function.value)
+            if not model or _is_needed(module, call, model, loop):
+                continue
+            if not _prefixes(model) & _assigned_in(module, loop):
                 yield (
                     call,
-                    f"{function.value.id} is compiled in every round, which traces its step again "
-                    "and resets the optimizer; compile once, and set "
-                    f"{function.value.id}.optimizer.learning_rate",
+                    f"{model} is compiled in every round, which traces its step again "
+                    f"and resets the optimizer; compile once, and set "
+                    f"{model}.optimizer.learning_rate",
                 )
 
 
-def _is_keras(call: ast.Call) -> bool:
-    return any(k.arg in _KERAS_KEYWORDS for k in call.keywords)
+def _is_needed(module: Module, call: ast.Call, model: str, loop: ast.For | ast.While) -> bool:
+    """Whether the loop changes what only a new compile can take up: layers, a loss."""
+    own = _assigned_in(module, loop)
+    values = (*call.args, *(k.value for k in call.keywords))
+    if any(isinstance(value, ast.Name) and value.id in own for value in values):
+        return True
+    for node in ast.walk(loop):
+        if not isinstance(node, ast.Attribute):
+            continue
+        if isinstance(node.ctx, ast.Store) and node.attr == "trainable":
+            return True
+        if module.written(node.value) == model and node.attr not in _USUAL:
+            return True
+    return False
 
 
-def _assigned_in(loop: ast.For | ast.While) -> set[str]:
-    names = {
-        n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+def _is_keras(module: Module, call: ast.Call) -> bool:
+    """By its keywords, or by an optimizer as its first argument; `re.compile` has neither."""
+    if any(k.arg in _KERAS_KEYWORDS for k in call.keywords):
+        return True
+    first = call.args[0] if call.args else None
+    if isinstance(first, ast.Call):
+        return "optimizers" in module.dotted(first.func).split(".")
+    return isinstance(first, ast.Constant) and first.value in _OPTIMIZERS
+
+
+def _prefixes(dotted: str) -> set[str]:
+    """`trainer` and `trainer.model` of `trainer.model`: who makes the first makes the second."""
+    parts = dotted.split(".")
+    return {".".join(parts[: count + 1]) for count in range(len(parts))}
+
+
+def _assigned_in(module: Module, loop: ast.For | ast.While) -> set[str]:
+    """Names and attributes, as in `self.model`, that the loop makes anew."""
+    return {
+        module.written(node)
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
-    return names
 
 
 PATTERN = CompileInLoop()

@@ -13,6 +13,9 @@ class JitOnTorch:
 
     code = "CO004"
     name = "harmful-compilation"
+    evidence = "32 s before the first step of a small convolutional network, then 1.26 times slower"
+    measured_by = ""
+    example = 'os.environ["KERAS_BACKEND"] = "torch"\nmodel.compile(loss="mse", jit_compile=True)'
 
     def find(self, module: Module) -> Iterator[Match]:
         """`compile(jit_compile=True)` with `KERAS_BACKEND` set to torch."""

@@ -15,6 +15,9 @@ class RemovedWorkers:
 
     code = "IN008"
     name = "shipping-batches"
+    evidence = "a TypeError since Keras 3"
+    measured_by = "003-2-workers"
+    example = "model.fit(data, workers=4, use_multiprocessing=True)"
 
     def find(self, module: Module) -> Iterator[Match]:
         """`fit`, `evaluate` and `predict` with arguments that are gone."""

@@ -14,6 +14,9 @@ class RunEagerly:
 
     code = "HO004"
     name = "eager-execution"
+    evidence = "21 times slower on TensorFlow, 51 times on JAX; torch is eager anyway"
+    measured_by = "000-eager"
+    example = 'model.compile(loss="mse", run_eagerly=True)'
 
     def find(self, module: Module) -> Iterator[Match]:
         """`compile(run_eagerly=True)` and `tf.config.run_functions_eagerly(True)`."""

@@ -14,6 +14,9 @@ class SaveEveryBatch:
 
     code = "CB003"
     name = "frequent-checkpoint"
+    evidence = "4 times slower with 9 million parameters"
+    measured_by = "save-every-batch"
+    example = 'keras.callbacks.ModelCheckpoint("model.keras", save_freq=1)'
 
     def find(self, module: Module) -> Iterator[Match]:
         """`ModelCheckpoint(…, save_freq=1)` and `BackupAndRestore(…, save_freq=1)`."""

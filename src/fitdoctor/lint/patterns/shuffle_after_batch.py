@@ -14,12 +14,18 @@ class ShuffleAfterBatch:
 
     code = "IN006"
     name = "late-shuffle"
+    evidence = "every epoch had the same batches, in another order"
+    measured_by = "late-shuffle"
+    example = "data.batch(32).shuffle(1000)"
 
     def find(self, module: Module) -> Iterator[Match]:
-        """`.batch(…)…shuffle(…)` without an unbatch between them."""
+        """`.batch(…)…shuffle(…)` without an unbatch or a cache between them.
+
+        Who caches finished batches and then mixes them has given up the rest on purpose.
+        """
         for call, _ in module.calls("shuffle"):
             for method, _stage in stages_before(module, call):
-                if method in ("unbatch", "flat_map", "interleave"):
+                if method in ("unbatch", "flat_map", "interleave", "cache"):
                     break
                 if method in ("batch", "padded_batch"):
                     yield (

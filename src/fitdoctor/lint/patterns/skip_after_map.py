@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from fitdoctor.lint.chain import stages_before
 from fitdoctor.lint.module import Module
 from fitdoctor.lint.pattern import Match
+
+# Elements that may be made in vain.
+FEW = 10
 
 
 class SkipAfterMap:
@@ -14,10 +18,15 @@ class SkipAfterMap:
 
     code = "IN007"
     name = "skip-after-decode"
+    evidence = "the first batch came 54 times later; `take` stops early and costs nothing"
+    measured_by = "skip-split"
+    example = "validation = data.map(decode).skip(9000)"
 
     def find(self, module: Module) -> Iterator[Match]:
         """`.map(…)…skip(…)` without a cache between them."""
         for call, _ in module.calls("skip"):
+            if _is_few(call):
+                continue
             for method, _stage in stages_before(module, call):
                 if method == "cache":
                     break
@@ -28,6 +37,12 @@ class SkipAfterMap:
                         "pass; split before the map",
                     )
                     break
+
+
+def _is_few(call: ast.Call) -> bool:
+    """A header line or two: nothing worth a change."""
+    count = call.args[0] if call.args else None
+    return isinstance(count, ast.Constant) and isinstance(count.value, int) and count.value <= FEW
 
 
 PATTERN = SkipAfterMap()

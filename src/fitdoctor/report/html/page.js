@@ -113,13 +113,13 @@
     }, values, holder);
     plot.setScale("x", range(chart));
     holder.append(event);
-    drawn.push({ plot, holder, height: 280 });
+    drawn.push({ plot, holder, height: 280, id: chart.id });
   };
 
   const drawResource = (chart, first) => {
     const holder = document.getElementById("resource-" + chart.name);
     if (!holder) return;
-    const strokes = ["accent", "unknown", "callbacks", "validation", "startup"];
+    const strokes = ["accent", "soft", "callbacks", "validation", "startup"];
     const plot = new uPlot({
       ...size(holder, 130),
       cursor: { sync: { key: sync.key, scales: ["x", null] } },
@@ -132,7 +132,7 @@
       hooks: { drawAxes: [background({ spans: first ? first.spans : [], marks: [] })] },
     }, [chart.x, ...chart.series.map((s) => s.y)], holder);
     if (first) plot.setScale("x", range(first));
-    drawn.push({ plot, holder, height: 130 });
+    drawn.push({ plot, holder, height: 130, id: data.steps.length ? data.steps[0].id : "" });
   };
 
   const draw = () => {
@@ -141,6 +141,26 @@
     data.resources.forEach((chart) => drawResource(chart, data.steps[0]));
     root.dataset.plots = String(drawn.length);
   };
+
+  // For fingers and keyboards, which cannot drag over a plot.
+  const zoom = (id, button) => {
+    const group = drawn.filter((each) => each.id === id);
+    if (!group.length) return;
+    const ends = group.flatMap(({ plot }) => [plot.data[0][0], plot.data[0][plot.data[0].length - 1]]);
+    const first = Math.min(...ends), last = Math.max(...ends);
+    const { min, max } = group[0].plot.scales.x, width = max - min;
+    const grow = Number(button.dataset.zoom || 1), move = Number(button.dataset.move || 0) * width;
+    const middle = (min + max) / 2 + move, half = (width * grow) / 2;
+    const to = button.dataset.all ? { min: first, max: last }
+      : { min: Math.max(first, middle - half), max: Math.min(last, middle + half) };
+    if (to.max > to.min) group.forEach(({ plot }) => plot.setScale("x", to));
+  };
+  for (const bar of document.querySelectorAll(".zoom")) {
+    bar.hidden = false;
+    for (const button of bar.children) {
+      button.addEventListener("click", () => zoom("steps-" + bar.dataset.plot, button));
+    }
+  }
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
@@ -152,10 +172,16 @@
   });
   dark.addEventListener("change", () => { name(); draw(); });
 
-  let chosen;
-  addEventListener("beforeprint", () => { chosen = root.dataset.theme; root.dataset.theme = "light"; draw(); });
+  let chosen, closed = [];
+  addEventListener("beforeprint", () => {
+    chosen = root.dataset.theme; root.dataset.theme = "light";
+    closed = [...document.querySelectorAll("details:not([open])")];
+    closed.forEach((each) => { each.open = true; });
+    draw();
+  });
   addEventListener("afterprint", () => {
     if (chosen) root.dataset.theme = chosen; else delete root.dataset.theme;
+    closed.forEach((each) => { each.open = false; });
     draw();
   });
   let timer;

@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from fitdoctor.analysis.start_up import StartUp
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.recording.schema import Recording
 from fitdoctor.report.html.resources_chart import resources_charts
@@ -52,7 +53,7 @@ def render(
         cwd: The folder that places are shown relative to; the current one if not given.
     """
     ordered = sorted(diagnosis.workloads, key=lambda workload: -workload.total_ns)
-    sections = [workload_section(workload, recording, cwd) for workload in ordered]
+    sections = [workload_section(workload, diagnosis, recording, cwd) for workload in ordered]
     t0 = _begin(recording)
     plots = _plots(sections, recording, t0)
     script = _read("page.js")
@@ -119,6 +120,8 @@ def _facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     accelerators = machine.get("accelerators") or ()
     names = [str(each.get("name") or "unnamed") for each in accelerators if isinstance(each, dict)]
     facts.append(("Accelerators", ", ".join(names) or "none seen"))
+    if diagnosis.start_up is not None:
+        facts.append(("Start-up", _start_up(diagnosis.start_up)))
     if machine.get("python"):
         facts.append(("Python", str(machine["python"])))
     ratio = diagnosis.recorder_ratio
@@ -126,6 +129,17 @@ def _facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     facts.append(("Recording", diagnosis.recording or "not known"))
     facts.append(("fitdoctor", diagnosis.version or "not known"))
     return facts
+
+
+def _start_up(start: StartUp) -> str:
+    parts = {
+        "imports": start.imports,
+        "the script's own work": start.script,
+        "start of fit": start.fit,
+        "first step": start.first_step,
+    }
+    named = ", ".join(f"{word} {duration(ns)}" for word, ns in parts.items())
+    return f"{duration(start.total)} before the second step ({named})"
 
 
 @cache

@@ -76,8 +76,9 @@ def _whole(view: View) -> StageBox:
     facts = view.input
     details = []
     if "workers" in facts:
-        how = "processes" if facts.get("use_multiprocessing") else "threads"
-        details.append(f"{facts['workers']} worker {how}")
+        how = "process" if facts.get("use_multiprocessing") else "thread"
+        plural = "" if facts["workers"] == 1 else "es" if how == "process" else "s"
+        details.append(f"{facts['workers']} worker {how}{plural}")
     loader = view.loader
     if loader is not None and loader.hot_function is not None:
         details.append(f"most of it in {loader.hot_function[2]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from fitdoctor.analysis.estimate import quantile
 from fitdoctor.analysis.group_costs import is_group
 from fitdoctor.analysis.rows import COMPILING, Row, rows_of
 from fitdoctor.recording.schema import RecordedWorkload
-from fitdoctor.report.html.thinning import rounded, thin
+from fitdoctor.report.html.thinning import rounded, thin, with_gaps
 from fitdoctor.units import duration
 
 # A step this many times as long as the typical one is marked as a stall.
@@ -21,6 +22,9 @@ MOST_MARKS = 120
 # The plot reaches a little above all but the longest steps; those are marked at its edge.
 SHOWN_SHARE = 0.98
 HEADROOM = 1.3
+# The line is broken where the next step begins this much later than this one can explain.
+PAUSE_FACTOR = 2
+PAUSE_NS = 20_000_000
 _S = 1e-9
 _MS = 1e-6
 
@@ -45,7 +49,9 @@ def steps_chart(workload: RecordedWorkload, t0: int) -> StepsChart | None:
     whole = [_length(row) / row.executions * _MS for row in rows]
     wait = [None if row.wait is None else row.wait / row.executions * _MS for row in rows]
     marks, notes = _marks(workload, rows, whole, t0)
-    return _chart(x, whole, wait, marks, notes, unit="step", spans=_probing(workload, t0))
+    breaks = _breaks(rows)
+    spans = _probing(workload, t0)
+    return _chart(x, whole, wait, marks, notes, unit="step", spans=spans, breaks=breaks)
 
 
 def _calls(workload: RecordedWorkload, t0: int) -> StepsChart | None:
@@ -66,13 +72,15 @@ def _chart(
     *,
     unit: str,
     spans: list[dict[str, Any]],
+    breaks: Sequence[int] = (),
 ) -> StepsChart:
-    line = thin(x, whole)
-    waiting = thin(x, wait)
+    line = with_gaps(thin(x, whole), breaks)
+    waiting = with_gaps(thin(x, wait), breaks)
     if line.is_thinned:
+        points = -(-len(x) // line.group)
         notes.insert(
             0,
-            f"{len(x):,} {unit}s are drawn as {len(line.x):,} points of {line.group} each: the "
+            f"{len(x):,} {unit}s are drawn as {points:,} points of {line.group} each: the "
             "line is the typical one, the band reaches from the shortest to the longest.",
         )
     data = {
@@ -87,6 +95,15 @@ def _chart(
         "unit": unit,
     }
     return StepsChart(data, tuple(notes), unit)
+
+
+def _breaks(rows: list[Row]) -> list[int]:
+    """Rows after which nothing was trained for a while: between epochs, while we experiment."""
+    return [
+        number
+        for number, (row, following) in enumerate(itertools.pairwise(rows))
+        if row.period is None and following.t - row.t > PAUSE_FACTOR * _length(row) + PAUSE_NS
+    ]
 
 
 def _length(row: Row) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,6 +47,30 @@ def thin(x: Sequence[float], y: Sequence[float | None], most: int = MOST_POINTS)
         high=[max(values, default=None) for values in known],
         group=group,
     )
+
+
+def with_gaps(series: Thinned, breaks: Sequence[int]) -> Thinned:
+    """The series with a hole after each of these values, so that no line is drawn across it.
+
+    Example:
+        >>> with_gaps(thin([0, 1, 9], [5.0, 7.0, 6.0]), [1]).middle
+        [5.0, 7.0, None, 6.0]
+    """
+    ends = {number // series.group for number in breaks} - {len(series.x) - 1}
+    if not ends:
+        return series
+    order: list[int | None] = []
+    for number in range(len(series.x)):
+        order += [number, None] if number in ends else [number]
+    x = [series.x[n] if n is not None else math.nan for n in order]
+    for place, value in enumerate(x):
+        if math.isnan(value):
+            x[place] = (x[place - 1] + x[place + 1]) / 2
+
+    def holed(values: list[float | None]) -> list[float | None]:
+        return [None if n is None else values[n] for n in order]
+
+    return Thinned(x, holed(series.middle), holed(series.low), holed(series.high), series.group)
 
 
 def rounded(values: Sequence[float | None], digits: int = 4) -> list[float | None]:

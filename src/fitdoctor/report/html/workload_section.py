@@ -6,13 +6,15 @@ import math
 from dataclasses import dataclass
 
 from fitdoctor.analysis.view import view_of
-from fitdoctor.findings.diagnosed import DiagnosedWorkload, Part
+from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Part
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.report.html.finding_diffs import Line, finding_diff
 from fitdoctor.report.html.layers_table import LayerRow, layers_table
 from fitdoctor.report.html.pipeline_picture import PipelinePicture, pipeline_picture
-from fitdoctor.report.step_time import PART_WORDS, time_text
+from fitdoctor.report.over_time import over_time
+from fitdoctor.report.step_time import PART_WORDS, ceiling_words, time_text
 from fitdoctor.report.terminal import VERDICT_WORDS, label
 from fitdoctor.report.text import place
 from fitdoctor.units import gain, percent
@@ -47,6 +49,7 @@ class FindingCard:
     safety: str
     safety_words: str
     edits: tuple[tuple[str, str], ...]  # place, instruction
+    diff: tuple[Line, ...]  # none where the source cannot be changed by rule
     gain: str
     after: str
     interval: tuple[float, float, float] | None  # low, value, high of the remaining step, 0..1
@@ -69,10 +72,11 @@ class WorkloadSection:
     joint: str
     pipeline: PipelinePicture | None
     layers: tuple[LayerRow, ...]
+    over_time: tuple[str, ...]
 
 
 def workload_section(
-    workload: DiagnosedWorkload, recording: Recording, cwd: str | None
+    workload: DiagnosedWorkload, diagnosis: Diagnosis, recording: Recording, cwd: str | None
 ) -> WorkloadSection:
     """Collect everything the page says about a workload."""
     recorded = _recorded(workload, recording)
@@ -88,10 +92,14 @@ def workload_section(
         spread=f"{time_text(step.p10_ns)} to {time_text(step.p90_ns)}" if step else "",
         ceiling=_ceiling(workload),
         bars=tuple(_bar(part) for part in workload.breakdown if math.isfinite(part.share)),
-        findings=tuple(_card(finding, workload, cwd) for finding in workload.findings),
+        findings=tuple(
+            _card(finding, workload, cwd, finding_diff(finding, diagnosis, recording, cwd))
+            for finding in workload.findings
+        ),
         joint=gain(workload.joint_gain) if several and workload.joint_gain else "",
         pipeline=pipeline_picture(view),
         layers=layers_table(workload.step_rows),
+        over_time=tuple(over_time(workload)),
     )
 
 
@@ -115,13 +123,13 @@ def _ceiling(workload: DiagnosedWorkload) -> str:
     ceiling = workload.ceiling
     if ceiling is None:
         return ""
-    start = f"With its data already in memory a step takes {time_text(ceiling.step_ns)}; "
-    if ceiling.gain.low <= 1.0:
-        return f"{start}curing all input would change nothing measurable."
-    return f"{start}curing all input would give {gain(ceiling.gain)}."
+    start = f"With its data already in memory a step takes {time_text(ceiling.step_ns)}"
+    return f"{start}; {ceiling_words(ceiling)}."
 
 
-def _card(finding: Finding, workload: DiagnosedWorkload, cwd: str | None) -> FindingCard:
+def _card(
+    finding: Finding, workload: DiagnosedWorkload, cwd: str | None, diff: tuple[Line, ...]
+) -> FindingCard:
     where, cure = finding.where, finding.cure
     return FindingCard(
         rule=finding.rule,
@@ -135,6 +143,7 @@ def _card(finding: Finding, workload: DiagnosedWorkload, cwd: str | None) -> Fin
             (place(edit.where.file, edit.where.line, cwd=cwd), edit.in_words())
             for edit in cure.edits
         ),
+        diff=diff,
         gain=gain(finding.gain),
         after=_after(workload, finding.gain),
         interval=_left(finding.gain),

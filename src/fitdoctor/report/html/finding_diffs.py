@@ -1,0 +1,41 @@
+"""The change of the source that each finding's cure would make, where it can be made by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fitdoctor.errors import FitdoctorError
+from fitdoctor.findings.diagnosed import Diagnosis
+from fitdoctor.findings.finding import Finding
+from fitdoctor.recording.schema import Recording
+
+Line = tuple[str, str]  # its kind (added, removed, place, same) and its text
+_KINDS = {"+": "added", "-": "removed", "@": "place"}
+
+
+def finding_diff(
+    finding: Finding, diagnosis: Diagnosis, recording: Recording, cwd: str | None
+) -> tuple[Line, ...]:
+    """The lines of the diff of one cure; none where it cannot be made, or the file has changed."""
+    if not finding.cure.edits:
+        return ()
+    # LibCST is slow to import, and most findings need none of it.
+    from fitdoctor.cures.prescription import prescribe
+
+    folder = Path(cwd) if cwd is not None else Path.cwd()
+    try:
+        found = prescribe(
+            recording, diagnosis, unsafe=True, wanted=lambda one: one is finding, base=folder
+        )
+    except FitdoctorError:  # the file is another one now: `fitdoctor fix` says which, and why
+        return ()
+    return tuple(_lines(found.patch.diff(folder).splitlines()))
+
+
+def _lines(diff: list[str]) -> Iterator[Line]:
+    for line, following in zip(diff, [*diff[1:], ""], strict=True):
+        # Two lines name the file; a removed line of two dashes is followed by no such line.
+        names = line.startswith("--- ") and following.startswith("+++ ")
+        names |= line.startswith("+++ ") and following.startswith("@@ ")
+        yield "place" if names else _KINDS.get(line[:1], "same"), line
