@@ -14,7 +14,7 @@ class Tagger(keras.Model):
     def __init__(self, words, tags):
         super().__init__()
         self.embed = layers.Embedding(words, 32)
-        self.read = layers.LSTM(64, return_sequences=True, dropout=0.2)
+        self.read = layers.LSTM(32, return_sequences=True, recurrent_dropout=0.2)
         self.tag = layers.Dense(tags)
 
     def call(self, sentence, training=None):

@@ -22,8 +22,6 @@ model = keras.Sequential(
 )
 model.compile(optimizer="adam", loss="mse")
 
-history = []
-for epoch in range(max(1, round(20 * SCALE))):
-    result = model.fit(genes, dose, batch_size=5000, epochs=1, verbose=0)
-    history.append(result.history["loss"][0])
+epochs = max(1, round(20 * SCALE))
+history = model.fit(genes, dose, batch_size=5000, epochs=epochs, verbose=0).history["loss"]
 print("best loss", min(history))

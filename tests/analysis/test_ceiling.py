@@ -6,7 +6,7 @@ import pytest
 
 from fitdoctor.analysis.view import KERAS_LOOP_NS
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.loader_cure import saved_by
+from fitdoctor.prediction.loader_cure import saved_by, step_left
 from synthetic import MS, fit_workload, loader, view, windows
 
 
@@ -55,3 +55,35 @@ def test_the_first_batch_of_an_epoch_is_saved_only_out_of_the_gap_between_epochs
     after = Interval.exact(0.0)
     with_first = saved_by(one, after, overlapped=False)
     assert with_first == saved_by(one, after, overlapped=False, first_batches=False)
+
+
+def test_where_keras_loop_was_timed_it_says_what_stays() -> None:
+    # A tiny step of 0.05 ms takes 0.25 ms inside Keras's loop; 1.3 ms with its data.
+    measured = seen(1.3, 0.05, 0.9, frozen_in_loop=windows(0.25 * MS))
+    assert measured.ceiling_step.value >= 0.25 * MS
+    assert step_left(measured).value == pytest.approx(0.25 * MS, rel=0.01)
+    # Without that, a guess between the frozen step and all that loading leaves.
+    guessed = seen(1.3, 0.05, 0.9)
+    assert 0.05 * MS < step_left(guessed).value < 0.25 * MS
+
+
+def test_a_loop_that_seems_shorter_than_its_step_is_noise() -> None:
+    measured = seen(20, 2, 18, frozen_in_loop=windows(1.8 * MS))
+    assert measured.frozen_in_loop is not None
+    assert measured.frozen_in_loop.value == pytest.approx(2 * MS)
+
+
+def test_a_step_too_short_to_tell_is_hidden_once_the_lock_is_free() -> None:
+    # 19 ms of Python beside a step of 1 ms, 21 ms together: their sum says nothing of overlap.
+    after = Interval.exact(0.5 * MS)
+    inputs = {"input": {"kind": "PyDataset", "workers": 1}}
+    on_tensorflow = seen(21, 1, 19, frozen_in_loop=windows(1 * MS), **inputs)
+    freed = saved_by(on_tensorflow, after, overlapped=False, lock_is_freed=True)
+    held = saved_by(on_tensorflow, after, overlapped=False)
+    assert freed.value == pytest.approx(20 * MS, rel=0.01)
+    assert held.value == pytest.approx(19.5 * MS, rel=0.01)
+    # A step as long as its loading shows by itself whether it is hidden.
+    longer = seen(21, 12, 9, frozen_in_loop=windows(12 * MS), **inputs)
+    assert saved_by(longer, after, overlapped=False, lock_is_freed=True) == saved_by(
+        longer, after, overlapped=False
+    )

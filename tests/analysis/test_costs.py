@@ -173,3 +173,34 @@ def test_the_first_validation_alone_compiles_as_a_one_off() -> None:
     costs = validated(300 * MS, 0, 0, 0)
     assert costs is not None
     assert "compile" not in costs.parts
+
+
+def test_what_only_the_first_change_of_epochs_takes_does_not_recur() -> None:
+    workload = restarted_epochs(0, ending=20 * MS, epochs=6, backend="jax")
+    usual = fit_costs(workload)
+    first, *later = workload.blocks
+    moved = tuple(replace(block, t=tuple(t + 300 * MS for t in block.t)) for block in later)
+    call = replace(workload.calls[0], dur=workload.calls[0].dur + 300 * MS)
+    compiled = fit_costs(replace(workload, blocks=(first, *moved), calls=(call,)))
+    assert usual is not None and compiled is not None
+    assert compiled.parts["epoch_gap"] == pytest.approx(usual.parts["epoch_gap"], rel=0.01)
+    # With two epochs nothing tells the first change from a usual one.
+    short = restarted_epochs(0, ending=300 * MS, epochs=2, backend="jax")
+    costs = fit_costs(short)
+    assert costs is not None
+    assert costs.parts["epoch_gap"] * 80 == pytest.approx(300 * MS, rel=0.05)
+
+
+def test_a_step_now_and_then_that_compiles_nothing_does_not_hide_the_others() -> None:
+    # 30 steps of 1 s that are traced anew, but for one whose argument came before.
+    base = fit_workload(period=1000 * MS, step=990 * MS, steps=30, kind="loop")
+    times = base.blocks[0].t
+    traces = tuple(
+        Event("trace", t + 5 * MS, 900 * MS, None, None, {"name": "step"})
+        for i, t in enumerate(times)
+        if i != 12
+    )
+    costs = fit_costs(replace(base, events=traces))
+    assert costs is not None
+    assert costs.total.value == pytest.approx(1000 * MS, rel=0.05)
+    assert costs.parts["compile"] == pytest.approx(0.87 * 1000 * MS, rel=0.1)

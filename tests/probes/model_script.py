@@ -207,4 +207,32 @@ except NotAvailable:
 else:
     raise AssertionError("a model without weights has nothing to update")
 
+# Steps inside Keras's loop: the state that a running fit left on the model is there again.
+from fitdoctor.probes.settings import frozen_in_loop
+from fitdoctor.recorder.backends.keras_loop import STATE_PARTS, result_handling
+
+
+class Handed(keras.callbacks.Callback):
+    parts = None
+
+    def on_train_batch_end(self, batch, logs=None):
+        Handed.parts = getattr(self.model, "_jax_state", None)
+
+
+model.fit(x, y, verbose=0, callbacks=[Handed()])
+if name == "jax":
+    assert set(Handed.parts) == set(STATE_PARTS), "Keras keeps another state"
+    model._jax_state = {"of": "a running fit"}
+running = SimpleNamespace(model=model, epoch_iterator=None, executions=1, step_function=None)
+restore = backend.snapshot(model)
+assert frozen_in_loop(backend, running, batch, None)["ns"]
+restore()
+if name == "jax":
+    assert dict(model._jax_state) == {"of": "a running fit"}
+    fake = SimpleNamespace(state=([1], [2], [3], [4]))
+    with result_handling(model, fake) as hand_over:
+        hand_over()
+        assert list(model._jax_state) == list(STATE_PARTS)
+    model._jax_state = None
+
 print("models hold")

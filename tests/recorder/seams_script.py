@@ -103,4 +103,18 @@ patched = getattr(module, trainer).fit
 recorder.patches.undo()
 assert getattr(module, trainer).fit is not patched
 assert "fitdoctor" not in getattr(module, trainer).fit.__code__.co_filename
+# How often a fit converts its arrays: IN009 prices a cast with it.
+from keras.src.trainers.data_adapters import array_data_adapter
+
+from fitdoctor.recorder.inputs.keras_arrays import conversions_per_epoch
+
+maker = {"tensorflow": "get_tf_dataset", "jax": "get_jax_iterator"}.get(
+    backend, "get_torch_dataloader"
+)
+make, made = getattr(array_data_adapter.ArrayDataAdapter, maker), []
+setattr(array_data_adapter.ArrayDataAdapter, maker, lambda self: made.append(1) or make(self))
+model.fit(x, y, batch_size=8, epochs=4, verbose=0)
+setattr(array_data_adapter.ArrayDataAdapter, maker, make)
+assert len(made) == max(1, 4 * conversions_per_epoch(backend)), made
+
 print("seams hold")

@@ -132,14 +132,34 @@ def test_batching_first_moves_all_maps_and_checks_the_numbers(tf: Any) -> None:
     changed, batch, maps = tf_edits.maps_after_batch(dataset, stages)
     assert [s.op for s in tf_data.walk(changed)] == ["map", "map", "batch", "shuffle", "range"]
     assert rows_of(changed) == [2 * x + 1 for x in range(20)]
-    assert tf_edits.gives_the_same(batch, maps, tf.data.Dataset.range(20))
+    assert tf_edits.batched_either_way(batch, maps, tf.data.Dataset.range(20)).same
+
+
+def test_batches_are_compared_on_the_same_elements_of_a_shuffle(tf: Any) -> None:
+    dataset = tf.data.Dataset.range(200).shuffle(200).map(lambda x: x * 2).batch(5)
+    stages = tf_data.walk(dataset)
+    _, batch, maps = tf_edits.maps_after_batch(dataset, stages)
+    source = stages[maps[-1].inputs[0]].dataset
+    assert tf_edits.batched_either_way(batch, maps, source).same
+
+
+def test_rounding_apart_is_close_and_not_the_same(tf: Any) -> None:
+    def mean(x: Any) -> Any:
+        # A constant of the number of rows stands for what vector units round differently.
+        return tf.cast(x, tf.float32) + 1e-6 * tf.cast(tf.rank(x), tf.float32)
+
+    dataset = tf.data.Dataset.range(20).map(mean).batch(5)
+    stages = tf_data.walk(dataset)
+    _, batch, maps = tf_edits.maps_after_batch(dataset, stages)
+    agreed = tf_edits.batched_either_way(batch, maps, tf.data.Dataset.range(20))
+    assert (agreed.same, agreed.close) == (False, True)
 
 
 def test_a_function_of_single_elements_is_found_out(tf: Any) -> None:
     dataset = tf.data.Dataset.range(20).map(lambda x: tf.reduce_sum(x) + 0 * x).batch(5)
     stages = tf_data.walk(dataset)
     _, batch, maps = tf_edits.maps_after_batch(dataset, stages)
-    assert not tf_edits.gives_the_same(batch, maps, tf.data.Dataset.range(20))
+    assert not tf_edits.batched_either_way(batch, maps, tf.data.Dataset.range(20)).close
 
 
 def test_random_maps_are_not_batched_first(tf: Any) -> None:
@@ -303,3 +323,15 @@ def test_random_work_is_never_cached(tf: Any) -> None:
         .batch(8)
     )
     assert "trial_cache" not in [name for name, _ in trials_of(dataset).wanted()]
+
+
+def test_where_time_runs_out_the_whole_takes_as_long_as_what_it_hands_on(tf: Any) -> None:
+    dataset = tf.data.Dataset.range(1000).map(lambda x: x + 1).batch(8).take(20).prefetch(1)
+    iterators = Iterators()
+    ablation = Ablation(dataset, iterators, budget_s=0.0)
+    assert ablation.run()["rows"] == []  # nothing stands in for a batch that was not timed
+    timing = time_dataset(dataset, iterators, seconds=0.05)
+    ablation.times[2] = timing
+    ablation.run()
+    assert [stage.op for stage in ablation.stages[:3]] == ["prefetch", "take", "batch"]
+    assert ablation.times[0] is ablation.times[1] is timing

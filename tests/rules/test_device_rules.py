@@ -202,7 +202,7 @@ class TestLaunchBound:
         }
         if backend == "jax":
             probes["steps_per_execution_1"] = windows(2 * MS)
-            probes["steps_per_execution_10"] = windows(1.8 * MS)
+            probes["steps_per_execution_10"] = windows(1.5 * MS)
         workload = fit_workload(period=2 * MS, step=2 * MS, probes=probes)
         return view(workload, backend=backend)
 

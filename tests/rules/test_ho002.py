@@ -40,11 +40,10 @@ def test_silent_without_the_scaling_probe() -> None:
     assert RULE.detect(view(fit_workload(probes={"frozen_batch": windows(9 * MS)}))) is None
 
 
-def test_worth_nothing_when_the_trial_gains_nothing() -> None:
-    finding = RULE.detect(small_step(ten=0.9, fifty=0.9))
-    assert finding is not None
-    # Only Keras's loop around the step (0.1 of 1 ms) becomes rarer.
-    assert finding.gain.value == pytest.approx(1 / 0.91, rel=0.02)
+def test_silent_when_the_trial_gains_little() -> None:
+    # Keras's loop around the step (0.1 of 1 ms) becomes rarer, and that is nearly all.
+    assert RULE.detect(small_step(ten=0.9, fifty=0.9)) is None
+    assert RULE.detect(small_step(ten=0.7, fifty=0.7)) is not None
 
 
 def test_fires_with_the_measured_trial() -> None:

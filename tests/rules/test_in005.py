@@ -60,6 +60,14 @@ def test_batching_first_is_safe_and_priced_by_the_trial() -> None:
     assert found.where.line == 101
 
 
+def test_batching_first_that_rounds_otherwise_is_unsafe() -> None:
+    first = trial(6 * MS, 30 * MS, same=False, close=True, stage=1)
+    found = RULE.detect(view(slow_pipeline(*MAPPED, probes={"trial_batch_first": first})))
+    assert found is not None
+    assert found.cure.safety == "unsafe"
+    assert "but for rounding" in found.cure.summary
+
+
 def test_arrays_instead_of_shuffled_rows_change_the_order() -> None:
     arrays = trial(10 * MS, 30 * MS, stage=0, source=2)
     found = RULE.detect(view(slow_pipeline(*ROWS, probes={"trial_arrays": arrays})))

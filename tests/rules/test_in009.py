@@ -7,7 +7,7 @@ import pytest
 from fitdoctor.findings.edits import CastBefore
 from fitdoctor.findings.place import Where
 from fitdoctor.rules.in009 import RULE
-from synthetic import MS, fit_workload, view, windows
+from synthetic import MS, fit_workload, restarted_epochs, view, windows
 
 
 def calls(*, start_up: int, as_is: int, cast: int, cast_bytes: int = 10**8, count: int = 5, **more):
@@ -84,3 +84,42 @@ def test_slow_first_steps_go_with_the_calls_that_begin_them() -> None:
     saved = few_steps.saves["step"].value - usual.saves["step"].value
     assert saved == pytest.approx(5 * MS)
     assert few_steps.saves["step"].low == 0.0
+
+
+def in_every_epoch(*, as_is: int, cast: int, cast_bytes: int = 10**8):
+    """A fit on JAX: epochs of 40 steps of 10 ms, and 100 ms between them."""
+    measured = {
+        "bytes": 2 * 10**8,
+        "cast_bytes": cast_bytes,
+        "dtypes": ["float64"],
+        "floatx": "float32",
+        "per_epoch": 2,
+        "as_is_ns": as_is,
+        "cast_before_ns": cast,
+    }
+    probes = {"frozen_batch": windows(9 * MS), "array_conversion": measured}
+    return restarted_epochs(0, ending=100 * MS, epochs=10, backend="jax", probes=probes)
+
+
+def test_silent_where_epochs_only_slice_the_arrays() -> None:
+    assert RULE.detect(view(in_every_epoch(as_is=1 * MS, cast=1 * MS, cast_bytes=0))) is None
+    assert RULE.detect(view(in_every_epoch(as_is=5 * MS, cast=1 * MS))) is None
+
+
+def test_a_cast_before_and_after_every_epoch_is_found_in_a_single_call() -> None:
+    found = RULE.detect(view(in_every_epoch(as_is=46 * MS, cast=1 * MS)))
+    assert found is not None
+    # 19 casts of 45 ms in ten epochs (the first belongs to the start of the call), of 4.9 s in all.
+    assert found.gain.value == pytest.approx(4.9 / (4.9 - 19 * 0.045), rel=0.02)
+    assert "2 times in every epoch" in found.message
+    assert "astype" in found.cure.summary
+
+
+def test_one_call_is_advised_where_it_gives_clearly_more_than_a_cast() -> None:
+    # The copy that stays after the cast is most of the start-up.
+    found = RULE.detect(view(calls(start_up=600 * MS, as_is=300 * MS, cast=250 * MS)))
+    assert found is not None
+    assert "fit once" in found.cure.summary
+    assert "astype" in found.cure.summary
+    assert found.cure.edits == ()
+    assert found.gain.value > 2.0

@@ -80,3 +80,12 @@ def test_fires_on_a_file_per_record() -> None:
 def test_python_is_not_blamed_for_what_the_file_costs() -> None:
     assert PYTHON_BOUND.detect(hdf5(57 * MS, 1 * MS)) is None
     assert PYTHON_BOUND.detect(hdf5(5 * MS, 1 * MS)) is not None
+
+
+def test_what_is_left_is_no_less_than_one_block() -> None:
+    # The reads alone took longer than the loader that makes them: noise, not a free block.
+    found = RULE.detect(hdf5(66 * MS, 10 * MS))
+    assert found is not None
+    # 60 ms of loading become a block of 10 ms beside a step of 2 ms, not 4 ms.
+    assert found.gain.value == pytest.approx(60 / 12, rel=0.2)
+    assert found.gain.value < 60 / 9

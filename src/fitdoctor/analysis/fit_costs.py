@@ -18,6 +18,8 @@ from fitdoctor.recording.schema import RecordedWorkload
 WINDOW_NS = 50_000_000  # shorter steps are judged in groups of at least this length
 OTHERS_LIMIT_CORES = 0.10
 MIN_CLEAN_ROWS = 10
+# With fewer steps that compile nothing, steps are taken to compile always.
+MIN_PLAIN_ROWS = 5
 MIN_SINGLE_STEPS = 5
 BESIDE = ("callbacks", "checkpoint", "compile")
 # With so many whole epochs, each counts as one measurement.
@@ -26,6 +28,8 @@ WHOLE_EPOCH = 0.95
 # Compiles in the first rows of the first call are the one-off every training pays.
 ONE_OFF_ROWS = 3
 MIN_RECURRING = 3
+# Changes of epochs from which on the first can be told from the others.
+ENOUGH_CHANGES = 3
 
 # What marks the steps of a loop whose loader is not seen.
 FUNCTION_MARKERS = ("tf.function", "jax.jit", "optimizer")
@@ -38,17 +42,21 @@ def fit_costs(workload: RecordedWorkload) -> Costs | None:
     if not timed:
         return None
     clean, disturbed = _undisturbed(timed)
-    plain = [row for row in clean if not row.compiled] or clean
+    plain = [row for row in clean if not row.compiled]
+    always_compiles = len(plain) < MIN_PLAIN_ROWS and 2 * len(plain) < len(clean)
+    if always_compiles:
+        plain = clean
     steady = plain[warm_up_length([row.period / row.executions for row in plain if row.period]) :]
     core = _core(steady)
     if core is None:
         return None
     recurring = _recurring(rows)
     inside = _inside(workload, steady)
-    if all(row.compiled for row in steady):
+    if always_compiles and any(row.compiled for row in steady):
         inside = _split_compile(workload, steady, inside)
     steps = sum(row.executions for row in rows)
-    extras = _extras(workload, rows, core.value, recurring)
+    # Compiles that are in the steps already are not counted beside them.
+    extras = _extras(workload, rows, core.value, () if always_compiles else recurring)
     total = core + Interval.exact(sum(extras.values()))
     singles = _windows(steady)
     return Costs(
@@ -173,7 +181,7 @@ def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]
 def _split_compile(
     workload: RecordedWorkload, rows: Sequence[Row], inside: dict[str, float]
 ) -> dict[str, float]:
-    """Every step compiles: what it would take without is known from a repeated call or a
+    """Nearly every step compiles: what it would take without is known from a repeated call or a
     frozen batch, or else from the compiles' own durations.
     """
     steps = sum(row.executions for row in rows)
@@ -267,8 +275,31 @@ def _epoch_gap(workload: RecordedWorkload, rows: Sequence[Row], core: float) -> 
             for row in rows
             if row.call == index
         )
-        gap += max(0.0, call.dur - explained - in_rows)
+        once = _first_change_excess(workload, [row for row in rows if row.call == index])
+        gap += max(0.0, call.dur - explained - in_rows - once)
     return gap
+
+
+def _first_change_excess(workload: RecordedWorkload, rows: Sequence[Row]) -> float:
+    """How much longer a call's first change of epochs took than the later ones.
+
+    What is compiled at the end of the first epoch (on JAX, the reading of metrics) does not recur:
+    a run of many epochs pays it once, and a window of a few would spread it over all of them.
+    """
+    changes = [
+        following.t - row.t - _told_apart(workload, row.t, following.t)
+        for row, following in itertools.pairwise(rows)
+        if row.epoch != following.epoch
+    ]
+    if len(changes) < ENOUGH_CHANGES:
+        return 0.0
+    return max(0.0, changes[0] - statistics.median(changes[1:]))
+
+
+def _told_apart(workload: RecordedWorkload, begin: int, end: int) -> int:
+    """Validation and TensorFlow's chance waits between two rows, which have parts of their own."""
+    apart = (e for e in workload.events if e.name in ("validation", "iterator_wait"))
+    return sum(event.dur for event in apart if begin <= event.t < end)
 
 
 def _waits_before_steps(workload: RecordedWorkload) -> bool:

@@ -70,7 +70,14 @@ def not_measured(workload: RecordedWorkload) -> list[str]:
         for name, probe in workload.probes.items()
         if not probe.is_ok
         and not name.startswith(("steps_per_execution", "trial_"))
-        and name not in ("repeat_call", "compiled_step", "array_conversion", "validation_start")
+        and name
+        not in (
+            "repeat_call",
+            "compiled_step",
+            "array_conversion",
+            "validation_start",
+            "frozen_in_loop",
+        )
     ]
 
 

@@ -20,7 +20,7 @@ from fitdoctor.recording.schema import Event, RecordedWorkload, Recording
 BODY_ERROR = 0.15
 # Loading takes this many frozen steps or more: it is what a step mostly consists of.
 LOADING_RULES = 3.0
-# What Keras's own loop takes around a step: 0.2 ms on JAX, where it can be told apart best.
+# What Keras's own loop takes around a step where it was not measured: 0.2 ms on JAX.
 KERAS_LOOP_NS = 200_000.0
 
 
@@ -141,10 +141,20 @@ class View:
         if self.loader is not None:
             loading = max(loading, self.loader.ns.value)
         rest = max(1.0, self.core.value - loading)
+        in_loop = self.frozen_in_loop or frozen
         if loading > LOADING_RULES * frozen.value:
             alike = frozen.value * self.core.value / (loading + frozen.value)
-            rest = min(rest, alike + KERAS_LOOP_NS)
-        return Interval.maximum(frozen, Interval.exact(rest))
+            loop = KERAS_LOOP_NS if self.frozen_in_loop is None else in_loop.value - frozen.value
+            rest = min(rest, alike + loop)
+        return Interval.maximum(in_loop, Interval.exact(rest))
+
+    @property
+    def frozen_in_loop(self) -> Interval | None:
+        """The frozen step with what Keras does around each; None where that was not measured."""
+        measured = self.probe_ns("frozen_in_loop")
+        if measured is None or self.frozen is None:
+            return None
+        return Interval.maximum(self.frozen, measured)
 
     def result(self, probe: str) -> dict[str, Any] | None:
         """A probe's data."""

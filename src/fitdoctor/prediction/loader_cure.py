@@ -14,8 +14,12 @@ LOCKED_SHARE = 0.25
 # Below 10 %, a loader beside the step and a noisy neighbour look the same on few cores.
 WORTH_GAIN = 1.10
 LOWEST_GAIN = 1.03
-# Of a step's time beyond a frozen one and its loading, this part is Keras's own loop.
+# Of a step's time beyond a frozen one and its loading, this part is Keras's own loop, where that
+# was not measured.
 STAYS = 0.4
+# A step of less than this share of its loading: whether it is hidden beside it cannot be told from
+# their sum, since loading itself varies by as much.
+UNTOLD = 0.15
 # Loader and step take turns: less than this part of the shorter one is hidden.
 LITTLE_OVERLAP = 0.4
 # Keras's queue of a PyDataset holds ten batches.
@@ -55,6 +59,7 @@ def saved_by(
     cores: float = 0.0,
     first_saved_ns: float = 0.0,
     first_batches: bool = True,
+    lock_is_freed: bool = False,
 ) -> Interval:
     """Nanoseconds per step that a loader of this speed would save.
 
@@ -69,11 +74,14 @@ def saved_by(
             than there are, they share them.
         first_saved_ns: what each epoch's first batch was seen to save, spread over the epoch.
         first_batches: whether the first batch of an epoch gains as well.
+        lock_is_freed: the cure does away with the Python code that held up the step's own.
     """
     loader = view.loader.ns if view.loader is not None else loader_after
     step = view.ceiling_step
     now = view.core
     model = StepModel.fitted(now.value, step.value, loader.value)
+    if lock_is_freed and loads_beside(view) and step.value < UNTOLD * loader.value:
+        model = StepModel(1.0)
     left = step_left(view)
     then = (StepModel(1.0) if overlapped else model).core(left, loader_after)
     if cores:
@@ -84,6 +92,14 @@ def saved_by(
     later = max(first_saved_ns, _of_first_batch(view, loader.value - loader_after.value))
     between = min(later, view.costs.between_epochs)
     return now.minus(then) + Interval(between, 0.5 * between, between)
+
+
+def loads_beside(view: View) -> bool:
+    """Whether batches are made in other threads or processes than the one that trains."""
+    if view.backend == "tensorflow":
+        return True  # whatever Keras is given becomes a tf.data pipeline that reads ahead
+    threads = view.input.get("kind") in ("PyDataset", "DataLoader")
+    return threads and int(view.input.get("workers") or 0) > 0
 
 
 def _of_first_batch(view: View, saved: float) -> float:
@@ -108,9 +124,13 @@ def step_left(view: View) -> Interval:
     """The step beside a fast loader: a frozen one at best, at worst all that loading leaves.
 
     What a step takes beyond a frozen one is partly Keras's own loop, which stays, and partly
-    the loader's threads in its way, which do not.
+    the loader's threads in its way, which do not. Where steps were timed inside that loop, they
+    say how much stays.
     """
     ceiling = view.ceiling_step
+    in_loop = view.frozen_in_loop
+    if in_loop is not None and view.frozen is not None:
+        return Interval(in_loop.value, view.frozen.low, max(ceiling.high, in_loop.high))
     if view.frozen is None or view.frozen.value >= ceiling.value:
         return ceiling
     likely = view.frozen.value + STAYS * (ceiling.value - view.frozen.value)

@@ -35,6 +35,8 @@ AGAIN_S = 0.8  # of frozen steps, after the probes of the input
 SWEEP_LONGEST_S = 240.0
 # The progress bar takes a few tenths of a millisecond at most.
 BAR_STEP_NS = 4_000_000
+# Keras's loop takes a few tenths of a millisecond around each step.
+LOOP_STEP_NS = 5_000_000
 # Real over frozen step up to which the step itself is the limit.
 AT_CEILING = 1.2
 # Validation below this share of the training is not tried in other batches.
@@ -127,6 +129,8 @@ class FitExamination:
             if self._batch is not None:
                 # A shared machine's pace changes within seconds: seen twice, apart, it shows.
                 self._probe("frozen_again", self._frozen_again)
+                if step_ns is not None and step_ns < LOOP_STEP_NS:
+                    self._probe("frozen_in_loop", self._frozen_in_loop)
         self._probe_calls()
         if step_ns is None:
             return
@@ -317,6 +321,9 @@ class FitExamination:
 
     def _trial(self, batch: Any, **changed: Any) -> Data:
         return settings.trial(self._backend, self._call, batch, self._result, **changed)
+
+    def _frozen_in_loop(self) -> Data:
+        return settings.frozen_in_loop(self._backend, self._call, self._batch, self._result)
 
     def _graph_trial(self) -> Data:
         """The step compiled as it would be by default; on JAX that is jit."""

@@ -56,6 +56,7 @@ class Ablation:
         for stage in reversed(self._executed()):
             if stage.number in self.per_batch and time.perf_counter() < self._deadline:
                 self._time(stage)
+        self._whole_by_its_inputs()
         return {"rows": [self.row(stage) for stage in self.stages if stage.number in self.times]}
 
     def _executed(self) -> list[Stage]:
@@ -124,6 +125,19 @@ class Ablation:
         self.times[stage.number] = time_dataset(
             stage.dataset.with_options(self._options), self._iterators
         )
+
+    def _whole_by_its_inputs(self) -> None:
+        """The whole pipeline, where time ran out: as its nearest stage that does the work."""
+        passed = []
+        number = 0
+        while number not in self.times:
+            stage = self.stages[number]
+            if stage.op not in PASS_ON or len(stage.inputs) != 1:
+                return
+            passed.append(number)
+            number = stage.inputs[0]
+        for one in passed:
+            self.times[one] = self.times[number]
 
     def _fills_soon(self, stage: Stage, source: Timing) -> bool:
         return stage.settings.get("buffer_size", 0) * source.ns / 1e9 < LONGEST_FILL_S

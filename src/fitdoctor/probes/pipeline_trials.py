@@ -242,8 +242,8 @@ class PipelineTrials:
     def _batch_first(self) -> Data:
         dataset, batch, maps = tf_edits.maps_after_batch(self._dataset, self._stages)
         source = self._stages[maps[-1].inputs[0]].dataset
-        same = tf_edits.gives_the_same(batch, maps, source)
-        return self._timed(dataset, stage=maps[0].number, same=same)
+        agreed = tf_edits.batched_either_way(batch, maps, source)
+        return self._timed(dataset, stage=maps[0].number, same=agreed.same, close=agreed.close)
 
     def _parallel_map(self) -> Data:
         stage = next(s for s in self._stages if s.op == "map" and s.parallel is None and s.random)

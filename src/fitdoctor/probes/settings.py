@@ -12,10 +12,13 @@ from typing import Any
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.frozen import time_steps
 from fitdoctor.probes.windows import Windows, measure
-from fitdoctor.recorder.backends.base import Backend
+from fitdoctor.recorder.backends.base import Backend, Stepper
+from fitdoctor.recorder.backends.keras_loop import result_handling
 from fitdoctor.recorder.calls import Call
 
 SECONDS = 1.0
+WARM_UP_SECONDS = 0.1
+LOOP_SECONDS = 0.6
 BAR_STEPS = 1_000_000  # more than a probe will do, so that the bar never ends
 
 
@@ -48,15 +51,29 @@ def graph_trial(backend: Backend, call: Call, batch: Any, result: Any, **setting
     stepper = backend.stepper(call, function, batch, result)
     windows = time_steps(stepper, call.executions, SECONDS)
     callbacks = sys.modules["keras"].callbacks.CallbackList(None, add_history=False)
-    in_loop = _in_loop(callbacks, stepper, call.executions)
+    in_loop = _in_loop(callbacks, call.model, stepper, call.executions)
     return {**windows.to_record(), "settings": settings, "in_loop": in_loop.to_record()}
+
+
+def frozen_in_loop(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
+    """Steps on the frozen batch inside Keras's loop: what data in memory would leave of a step.
+
+    What Keras does around each step, part of it on another thread, takes longer than a tiny step.
+    """
+    function = call.step_function or backend.step_function(call.model)
+    stepper = backend.stepper(call, function, batch, result)
+    time_steps(stepper, call.executions, WARM_UP_SECONDS)
+    callbacks = sys.modules["keras"].callbacks.CallbackList(
+        None, add_history=True, add_progbar=False, model=call.model
+    )
+    return _in_loop(callbacks, call.model, stepper, call.executions, LOOP_SECONDS).to_record()
 
 
 def progress_bar(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
     """Steps inside Keras's loop, with its progress bar and without, the bar writing nowhere."""
     function = call.step_function or backend.step_function(call.model)
     stepper = backend.stepper(call, function, batch, result)
-    time_steps(stepper, call.executions, 0.1)
+    time_steps(stepper, call.executions, WARM_UP_SECONDS)
     data: Data = {}
     for name, verbose in (("without", 0), ("with", 1)):
         callbacks = sys.modules["keras"].callbacks.CallbackList(
@@ -68,24 +85,31 @@ def progress_bar(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
             steps=BAR_STEPS,
             model=call.model,
         )
-        data[name] = _in_loop(callbacks, stepper, call.executions).to_record()
+        data[name] = _in_loop(callbacks, call.model, stepper, call.executions).to_record()
     return data
 
 
-def _in_loop(callbacks: Any, stepper: Any, executions: int) -> Windows:
+def _in_loop(
+    callbacks: Any, model: Any, stepper: Stepper, executions: int, seconds: float = SECONDS
+) -> Windows:
     numbers = itertools.count()
 
     def work() -> int:
         number = next(numbers)
         callbacks.on_train_batch_begin(number)
         stepper.step()
+        hand_over()
         callbacks.on_train_batch_end(number, stepper.logs)
         return executions
 
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+    with (
+        open(os.devnull, "w") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        result_handling(model, stepper) as hand_over,
+    ):
         callbacks.on_train_begin()
         callbacks.on_epoch_begin(0)
         try:
-            return measure(work, stepper.synchronize, seconds=SECONDS)
+            return measure(work, stepper.synchronize, seconds=seconds)
         finally:
             callbacks.on_train_end()

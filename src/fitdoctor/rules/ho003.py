@@ -46,6 +46,7 @@ from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.rules.in009 import conversions
 from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
@@ -128,7 +129,19 @@ def fixed_costs(view: View) -> dict[str, float]:
     names = ["epoch_gap", "validation"]
     if not _starts_with_arrays(view):
         names.append("start_up")
-    return {name: view.costs.parts[name] for name in names if view.costs.parts.get(name)}
+    fixed = {name: view.costs.parts[name] for name in names if view.costs.parts.get(name)}
+    if "epoch_gap" in fixed:
+        fixed["epoch_gap"] = max(0.0, fixed["epoch_gap"] - _cast_between(view))
+    return fixed
+
+
+def _cast_between(view: View) -> float:
+    """What casting arrays takes between epochs, per step: longer epochs are not its cure."""
+    measured = view.result("array_conversion")
+    if not measured or not measured["cast_bytes"]:
+        return 0.0
+    each = max(0, measured["as_is_ns"] - measured["cast_before_ns"])
+    return float(each * conversions(view, measured)[1])
 
 
 def _starts_with_arrays(view: View) -> bool:

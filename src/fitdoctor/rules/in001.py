@@ -156,7 +156,9 @@ def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
     # Some native calls only turn Python's lists into arrays: those would go as well.
     likely = Interval(likely.value, min(likely.low, most.low), likely.high)
     by_arrays = Interval.maximum(likely, _by_ops(view)) + floor
-    saved = saved_by(view, by_arrays, overlapped=False)
+    # A function of a pipeline becomes ops that run per element, in as many threads as before.
+    in_pipeline = view.input.get("kind") == "tf.data"
+    saved = saved_by(view, by_arrays, overlapped=False, lock_is_freed=not in_pipeline)
     if native < MOSTLY_NATIVE or view.cpus < 2:
         return saved, False
     at_once = loader.ns.scaled(1.0 / view.cpus) + floor

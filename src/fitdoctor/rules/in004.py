@@ -50,6 +50,7 @@ from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by_trial
 from fitdoctor.rules._places import cached_after
+from fitdoctor.rules.in005 import agrees
 from fitdoctor.units import duration, size
 
 PAGE = __doc__ or ""
@@ -129,7 +130,7 @@ def _is_read_again(view: View, trial: Trial) -> bool:
 def _is_overhead(view: View, cache: Trial) -> bool:
     """Whether the overhead per element is what a cache would save."""
     batched = view.trial("trial_batch_first")
-    if batched is None or not batched.data.get("same"):
+    if batched is None or not agrees(batched):
         return False
     by_cache = cache.as_written.value - cache.ns.value
     by_batching = batched.as_written.value - batched.ns.value

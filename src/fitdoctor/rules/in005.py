@@ -42,7 +42,7 @@ samples in another random order. A generator of known length needs
 
 from __future__ import annotations
 
-from fitdoctor.analysis.pipeline import StageCost
+from fitdoctor.analysis.pipeline import StageCost, Trial
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
@@ -81,16 +81,18 @@ class PerElementPipeline:
 
     def _batch_first(self, view: View) -> Finding | None:
         trial = view.trial("trial_batch_first")
-        if trial is None or not trial.data.get("same"):
+        if trial is None or not agrees(trial):
             return None
         stage = view.stage(int(trial.data["stage"]))
+        same = bool(trial.data.get("same"))
         return self._finding(
             view,
             stage,
             saved_by_trial(view, trial),
             Cure(
-                "safe",
-                "put batch() before map(): the function gives the same on whole batches",
+                "safe" if same else "unsafe",
+                "put batch() before map(): the function gives the same on whole batches"
+                + ("" if same else ", but for rounding"),
                 maps_behind(view, _element_batch(view), across=HANDED_ON),
             ),
             after_ns=trial.ns.value,
@@ -174,6 +176,11 @@ class PerElementPipeline:
             },
             saves={"input_wait": saved},
         )
+
+
+def agrees(trial: Trial) -> bool:
+    """Whether batching first gave the same batch, rounding apart."""
+    return bool(trial.data.get("same") or trial.data.get("close"))
 
 
 def _element_batch(view: View) -> StageCost | None:

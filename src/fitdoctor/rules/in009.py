@@ -1,21 +1,24 @@
 """# array-conversion (IN009)
 
 ## What it finds
-Every call of `fit` converts the whole arrays again before its first step.
+Every call of `fit`, or every epoch, converts the whole arrays again.
 
 ## Why it is slow
 Keras copies arrays into the backend's own memory at the start of a call, and casts floats that
-are not of its type (float64 to float32). For one long `fit` that is paid once; in a loop of short
-calls it is paid each time.
+are not of its type (float64 to float32). For one long `fit` on TensorFlow that is paid once; in a
+loop of short calls it is paid each time. On JAX and torch it is paid twice in every epoch, since
+Keras makes a new iterator before and after each.
 
 ## Evidence
-- several calls of the same line, with a start-up that is at least 5 % of the time;
-- converting these arrays was timed, and explains at least 30 % of that start-up.
+- converting these arrays was timed; with the number of times that Keras does it, it explains at
+  least 30 % of the start of each call and of what lies between epochs;
+- arrays of the right type are told of only where several calls of the same line copy them.
 
 ## Predicted gain
-Where the arrays have to be cast: the difference of converting them as they are and cast before.
-Otherwise: the start-up of all calls but one, most of what lies between them, and, where a call has
-fewer than 50 steps, what its steps take longer than on a frozen batch.
+Where the arrays have to be cast: the difference of converting them as they are and cast before,
+each time. Where that is less than half of what one call instead of many saves, or nothing has to be
+cast: the start-up of all calls but one, most of what lies between them, and, where a call has fewer
+than 50 steps, what its steps take longer than on a frozen batch.
 
 ## Example
 ```python
@@ -34,13 +37,14 @@ Casting once gives the same numbers bit for bit. One call instead of many keeps 
 but callbacks that count epochs see other numbers.
 
 ## When not to
-One call of `fit` with many steps: the conversion does not matter.
+One call of `fit` on TensorFlow, or epochs of many steps: the conversion does not matter.
 """
 
 from __future__ import annotations
 
 import statistics
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import CastBefore, Edit
@@ -59,9 +63,28 @@ ONE_START = 0.98
 ONE_END = 0.7
 # Conversion is timed on a part of the arrays.
 ERROR = 0.25
+# A cast is the smaller change: it is the cure where it saves this share of what one call saves.
+MOST_OF_IT = 0.5
 # A call of fewer steps hardly gets past its beginning.
 FEW_STEPS = 50
 POSITIONS = {"x": 0, "y": 1}
+
+
+class Plan(NamedTuple):
+    """One way to be rid of the conversions: what it saves of which part, and how it is said."""
+
+    saves: dict[str, Interval]
+    summary: str
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def saved(self) -> Interval:
+        """Per step."""
+        return sum(self.saves.values(), Interval.exact(0.0))
+
+    def gain(self, view: View) -> Interval:
+        """Of the whole step."""
+        return gain(view.costs.total, self.saved)
 
 
 class ArrayConversion:
@@ -69,80 +92,147 @@ class ArrayConversion:
 
     code = "IN009"
     name = "array-conversion"
-    summary = "every call copies or casts the whole arrays again before its first step"
+    summary = "every call, or epoch, copies or casts the whole arrays again"
     page = PAGE
     safety: Safety = "safe"
 
     def detect(self, view: View) -> Finding | None:
-        """Start-up recurs, and the arrays explain it."""
+        """What recurs with calls and epochs, and the arrays explain it."""
         measured = view.result("array_conversion")
-        part = view.costs.parts.get("start_up", 0.0)
-        starts = [c.start_up for c in view.recorded.calls[1:] if c.start_up is not None]
-        if not measured or not part or not starts:
+        if not measured:
             return None
-        start_up = statistics.median(starts)
-        if measured["as_is_ns"] < EXPLAINED_SHARE * start_up:
-            return None
+        start_up = _later_start_up(view)
+        in_start, in_gaps = conversions(view, measured)
         casts = measured["cast_bytes"] > 0
-        share = _saved_share(measured, start_up, casts=casts)
-        saved = Interval(share.value * part, share.low * part, share.high * part)
-        saves = {"start_up": saved}
-        if not casts:
-            # One call also ends only once: what is between its epochs is far less.
-            gap = view.costs.parts.get("epoch_gap", 0.0)
-            saves["epoch_gap"] = Interval(gap * ONE_END, 0.0, gap * ONE_START)
-            saves["step"] = _first_steps(view)
-        total_saved = sum(saves.values(), Interval.exact(0.0))
+        recurring = view.costs.parts.get("start_up", 0.0) if start_up else 0.0
+        if casts and in_gaps:
+            recurring += view.costs.parts.get("epoch_gap", 0.0)
+        conversion = measured["as_is_ns"] * (in_start + in_gaps)
+        if not recurring or conversion < EXPLAINED_SHARE * recurring:
+            return None
+        plans = [_cast_once(view, measured, in_start, in_gaps)] if casts else []
+        if start_up:
+            plans.append(_one_call(view, measured, casts=casts))
+        if not plans:
+            return None
+        plan = _better(view, plans)
         return Finding(
             rule=self.code,
             name=self.name,
             where=place_of(view.recorded),
-            message=(
-                f"each call takes {duration(start_up)} before its first step, "
-                f"{duration(min(start_up, measured['as_is_ns']))} of it to "
-                f"{'cast and copy' if casts else 'copy'} {size(measured['bytes'])} of "
-                f"{'/'.join(measured['dtypes'])} arrays"
-            ),
-            gain=gain(view.costs.total, total_saved),
-            cure=Cure("safe", _advice(measured, casts=casts), _edits(view, measured)),
+            message=_message(view, measured, start_up, in_gaps),
+            gain=plan.gain(view),
+            cure=Cure("safe", plan.summary, plan.edits),
             evidence={
-                "start_up_ns": round(start_up),
+                "start_up_ns": None if start_up is None else round(start_up),
                 "conversion_ns": measured["as_is_ns"],
                 "conversion_if_cast_ns": measured["cast_before_ns"],
+                "conversions_per_epoch": measured.get("per_epoch", 0),
                 "bytes": measured["bytes"],
                 "calls": len(view.recorded.calls),
             },
-            saves=saves,
+            saves=plan.saves,
         )
 
 
-def _saved_share(measured: dict[str, float], start_up: float, *, casts: bool) -> Interval:
-    """The share of the start-up that the cure takes away; one call starts only once."""
-    if not casts:
-        return Interval(ONE_START, ONE_START / (1 + ERROR), ONE_START)
-    saved = measured["as_is_ns"] - measured["cast_before_ns"]
-    share = max(0.0, min(0.97, saved / start_up))
-    return Interval(share, share / (1 + ERROR), min(0.99, share * (1 + ERROR)))
+def _later_start_up(view: View) -> float | None:
+    """What a call takes before its first step; the first call of all also builds and compiles."""
+    starts = [c.start_up for c in view.recorded.calls[1:] if c.start_up is not None]
+    return statistics.median(starts) if starts and view.costs.parts.get("start_up") else None
+
+
+def conversions(view: View, measured: dict[str, Any]) -> tuple[float, float]:
+    """How often the arrays are converted, per step: at the start of calls, and between epochs."""
+    calls, steps = view.recorded.calls, max(1, view.costs.steps)
+    per_epoch = measured.get("per_epoch", 0)
+    # The first conversion of a call is part of its start.
+    between = sum(max(0, per_epoch * call.epochs - 1) for call in calls)
+    return (len(calls) - 1) / steps, between / steps
+
+
+def _cast_once(view: View, measured: dict[str, Any], in_start: float, in_gaps: float) -> Plan:
+    each = max(0, measured["as_is_ns"] - measured["cast_before_ns"])
+    saves = {
+        part: _at_most(each * times, view.costs.parts.get(part, 0.0))
+        for part, times in (("start_up", in_start), ("epoch_gap", in_gaps))
+        if times and view.costs.parts.get(part)
+    }
+    summary = f'cast once before training: x = x.astype("{measured["floatx"]}")'
+    return Plan(saves, summary, _edits(view, measured))
+
+
+def _at_most(saved: float, part: float) -> Interval:
+    """What the cure takes of a part, which keeps a little."""
+    return Interval(
+        min(saved, 0.97 * part),
+        min(saved / (1 + ERROR), 0.97 * part),
+        min(saved * (1 + ERROR), 0.99 * part),
+    )
+
+
+def _one_call(view: View, measured: dict[str, Any], *, casts: bool) -> Plan:
+    """One call starts once, and ends only once: what is between its epochs is far less."""
+    start_up, gap = (view.costs.parts.get(part, 0.0) for part in ("start_up", "epoch_gap"))
+    if measured.get("per_epoch", 0):
+        # Its epochs still convert, but no more than copies where they are cast before.
+        each = measured["cast_before_ns"] if casts else measured["as_is_ns"]
+        kept = each * conversions(view, measured)[1]
+        most = max(0.0, gap - kept)
+    else:
+        most = gap
+    saves = {
+        "start_up": Interval(ONE_START, ONE_START / (1 + ERROR), ONE_START).scaled(start_up),
+        "epoch_gap": Interval(most * ONE_END, 0.0, most * ONE_START),
+        "step": _first_steps(view),
+    }
+    if casts:
+        floatx = measured["floatx"]
+        return Plan(saves, f'cast once (x.astype("{floatx}")), and call fit once with more epochs')
+    return Plan(
+        saves, "call fit once with more epochs, or make one tf.data.Dataset before the loop"
+    )
+
+
+def _better(view: View, plans: Sequence[Plan]) -> Plan:
+    """The first, which is the smaller change, where it gives most of what the other one gives."""
+    first, *others = plans
+    if not others:
+        return first
+    (other,) = others
+    if first.saved.value < MOST_OF_IT * other.saved.value:
+        return other
+    more = other.gain(view).value
+    return first._replace(summary=f"{first.summary}; one call of fit for all: {more:.1f}x")
+
+
+def _message(view: View, measured: dict[str, Any], start_up: float | None, in_gaps: float) -> str:
+    verb = "cast and copy" if measured["cast_bytes"] > 0 else "copy"
+    arrays = f"{size(measured['bytes'])} of {'/'.join(measured['dtypes'])} arrays"
+    if start_up is not None and not in_gaps:
+        spent = duration(min(start_up, measured["as_is_ns"]))
+        return (
+            f"each call takes {duration(start_up)} before its first step, {spent} of it to "
+            f"{verb} {arrays}"
+        )
+    return (
+        f"Keras takes {duration(measured['as_is_ns'])} to {verb} {arrays}, "
+        f"{measured['per_epoch']} times in every epoch"
+    )
 
 
 def _first_steps(view: View) -> Interval:
     """What steps take longer because each call begins anew, where a call has few of them.
 
-    The threads of a new pipeline start, and the caches hold what was copied. A frozen step
-    and its loading show what a step takes later on.
+    The threads of a new tf.data pipeline start, and the caches hold what was copied. A frozen
+    step and its loading show what a step takes later on.
     """
     calls = max(1, len(view.recorded.calls))
-    if view.frozen is None or view.costs.steps > FEW_STEPS * calls:
+    alone = view.frozen_in_loop or view.frozen
+    if alone is None or view.backend != "tensorflow" or view.costs.steps > FEW_STEPS * calls:
         return Interval.exact(0.0)
-    settled = view.frozen.value + view.costs.parts.get("input_wait", 0.0)
+    settled = alone.value + view.costs.parts.get("input_wait", 0.0)
     slower = max(0.0, view.core.value - settled)
     return Interval(slower, 0.0, slower)
-
-
-def _advice(measured: dict[str, object], *, casts: bool) -> str:
-    if casts:
-        return f'cast once before training: x = x.astype("{measured["floatx"]}")'
-    return "call fit once with more epochs, or make one tf.data.Dataset before the loop"
 
 
 def _edits(view: View, measured: dict[str, Any]) -> tuple[Edit, ...]:

@@ -79,7 +79,9 @@ class ScatteredReads:
         loader = view.loader
         if not read or loader is None or not is_scattered_hdf5(view):
             return None
-        left = max(loader.ns.value * 0.01, loader.ns.value - read["ns"] + read["contiguous_ns"])
+        # A block still has to be read and handed on; the rest may drown in the noise of the reads.
+        floor = view.probe_ns("adapter_floor") or Interval.exact(0.0)
+        left = read["contiguous_ns"] + max(floor.value, loader.ns.value - read["ns"])
         return self._finding(
             view,
             read,

@@ -11,7 +11,7 @@ a smaller input, fewer steps.
 - a real step takes no longer than a step on a frozen batch (within 15 %);
 - four times smaller batches take clearly less time, or the step is long: no dispatch limit;
 - of the layers' time, each timed alone with its gradients, one takes at least 80 %; a
-  recurrent one 55 %, if a copy of the model with it at half its width is 1.25x faster or more.
+  recurrent one 55 %, if a copy of the model with it at half its width is 1.5x faster or more.
 
 ## Predicted gain
 The step of a copy of your model with that layer at half its width, measured on your own batch
@@ -52,10 +52,10 @@ DOMINANT_SHARE = 0.8
 # And the step is this share of the training with all that is around it.
 MOSTLY_STEP = 0.75
 # A recurrence works step by step and keeps the others waiting; its width is the only lever, and
-# from this share on a measured gain of half the width is worth telling.
+# from this share on a large measured gain of half the width is worth telling.
 RECURRENT_SHARE = 0.55
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "Bidirectional"})
-WORTH_GAIN = 1.25
+WORTH_GAIN = 1.5
 # Real over frozen step up to which the step itself is the limit.
 AT_CEILING = 1.15
 # Half the width halves a layer's cost, or quarters it where the next layer narrows too.

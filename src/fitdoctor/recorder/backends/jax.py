@@ -172,15 +172,15 @@ class _StateStepper:
     def __init__(self, jax: Any, function: Callable[..., Any], state: Any, source: Any) -> None:
         self._jax = jax
         self._function = function
-        self._state = state
+        self.state = state
         self.logs: Any = None
         self._source = source  # endless, since one execution may take several batches
 
     def step(self) -> None:
-        self.logs, self._state = self._function(self._state, self._source)
+        self.logs, self.state = self._function(self.state, self._source)
 
     def synchronize(self) -> None:
-        self._jax.block_until_ready(self._state)
+        self._jax.block_until_ready(self.state)
 
 
 class _Endless:

@@ -32,3 +32,13 @@ def converted(backend: str, arrays: list[Any]) -> Any:
     adapter = adapters.ArrayDataAdapter(x, y=more[0] if more else None, batch_size=32)
     makers = {"tensorflow": "get_tf_dataset", "jax": "get_jax_iterator"}
     return getattr(adapter, makers.get(backend, "get_torch_dataloader"))()
+
+
+def conversions_per_epoch(backend: str) -> int:
+    """How often a fit on arrays converts them in each of its epochs.
+
+    On TensorFlow one dataset serves the whole call. On JAX and torch Keras makes a new iterator
+    before and after every epoch, and each of them converts the arrays (of a call, the first one
+    belongs to its start).
+    """
+    return 0 if backend == "tensorflow" else 2
