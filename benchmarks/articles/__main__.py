@@ -42,7 +42,7 @@ def main() -> int:
     if options.child:
         return _child(*options.child, options.ids, options.rounds)
     rows = {row["id"] + row["backend"]: row for row in _stored()}
-    done = {key for key, row in rows.items() if row.get("others_cores", 0) <= DISTURBED}
+    done = {key for key, row in rows.items() if not _is_disturbed(row)}
     for module in MODULES:
         for backend in ("tensorflow", "jax", "torch"):
             wanted = [
@@ -105,16 +105,25 @@ def line(row: dict[str, Any]) -> str:
 
 def words(row: dict[str, Any]) -> str:
     """What was measured, in words."""
-    disturbed = " (other processes were busy)" if row["others_cores"] > DISTURBED else ""
+    notes = ["one round"] if row.get("rounds") == 1 else []
+    notes += ["other processes were busy"] if _is_disturbed(row) else []
+    disturbed = f" ({', '.join(notes)})" if notes else ""
     if "facts" in row:
         return "; ".join(f"{name}: {fact}" for name, fact in row["facts"].items()) + disturbed
     parts = [f"{name} {_speed(each)}" for name, each in row["speeds"].items()]
     return f"against {row['against']}: " + ", ".join(parts) + disturbed
 
 
+def _is_disturbed(row: dict[str, Any]) -> bool:
+    """By what others used meanwhile; where that was not counted, by what is noted."""
+    return bool(row.get("disturbed")) or (row.get("others_cores") or 0.0) > DISTURBED
+
+
 def _speed(found: dict[str, float]) -> str:
     """`2.1x faster (1.9–2.4)`, or slower, or neither."""
     ratio, low, high = found["ratio"], found["low"], found["high"]
+    if low == high:  # a single round
+        return f"{_times(ratio)}x faster" if ratio >= 1 else f"{_times(1 / ratio)}x slower"
     if low <= 1 <= high and 0.9 < ratio < 1.1:
         return f"no difference ({_times(low)}–{_times(high)})"
     if ratio >= 1:

@@ -9,7 +9,7 @@ from benchmarks.articles.claim import Claim, Seen, Timed
 from benchmarks.articles.models import images, jpegs, mlp
 from benchmarks.articles.timing import fit, read
 
-_IMAGES = 256
+_IMAGES = 400
 
 
 def _pictures() -> Any:
@@ -17,7 +17,7 @@ def _pictures() -> Any:
     import tensorflow as tf
 
     rng = np.random.default_rng(0)
-    data = rng.integers(0, 256, (_IMAGES, 128, 128, 3), dtype=np.uint8)
+    data = rng.integers(0, 256, (_IMAGES, 256, 256, 3), dtype=np.uint8)
     return tf.data.Dataset.from_tensor_slices((data, rng.integers(0, 10, _IMAGES)))
 
 
@@ -256,7 +256,7 @@ def _vectorised_heavy() -> Timed:
     data = _pictures()
 
     def resize(image: Any, label: Any) -> Any:
-        return tf.image.resize(image, (160, 160)), label
+        return tf.image.resize(image, (320, 320)), label
 
     return Timed(
         {

@@ -53,7 +53,7 @@ def test_every_result_belongs_to_a_claim() -> None:
     }
     found = {(row["id"], row["backend"]) for row in rows}
     # A new claim says "not measured" on the page until it was run; most were.
-    assert found <= wanted and len(found) > 0.9 * len(wanted)
+    assert found <= wanted and len(found) > 0.8 * len(wanted)
     assert all(words(row) for row in rows)
 
 

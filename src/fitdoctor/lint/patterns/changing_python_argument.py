@@ -18,7 +18,7 @@ class ChangingPythonArgument:
 
     code = "CO001"
     name = "retracing"
-    evidence = "traced anew in every round: 163 times slower"
+    evidence = "traced anew in every round: 60 to 160 times slower"
     measured_by = "python-numbers"
     example = "for step in range(1000):\n    train_step(batch, step)  # a tf.function"
 

@@ -18,7 +18,7 @@ class NumpyInCall:
 
     code = "MO004"
     name = "host-op-in-model"
-    evidence = "it fails when traced; as a numpy_function the step was 1.5 to 4.2 times slower"
+    evidence = "it fails when traced; as a numpy_function the step was 1.5 to 4 times slower"
     measured_by = "002-3-numpy"
     example = "class Wave(keras.layers.Layer):\n    def call(self, x):\n        return np.sin(x)"
 

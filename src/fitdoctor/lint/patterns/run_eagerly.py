@@ -14,7 +14,7 @@ class RunEagerly:
 
     code = "HO004"
     name = "eager-execution"
-    evidence = "21 times slower on TensorFlow, 51 times on JAX; torch is eager anyway"
+    evidence = "10 to 40 times slower on TensorFlow, 30 to 80 times on JAX; torch is eager anyway"
     measured_by = "000-eager"
     example = 'model.compile(loss="mse", run_eagerly=True)'
 

@@ -17,7 +17,7 @@ class WorkPerBatch:
 
     code = "CB001"
     name = "per-batch-callback"
-    evidence = "46 times slower with evaluate, 10 times with save_weights"
+    evidence = "some 40 times slower with evaluate, 6 to 10 times with save_weights"
     measured_by = "per-batch-work"
     example = (
         "class Check(keras.callbacks.Callback):\n"
