@@ -21,6 +21,7 @@ from fitdoctor.probes.pipeline import PASS_ON, Ablation
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs import keras_arrays, tf_edits
 from fitdoctor.recorder.inputs.tf_data import Stage
+from fitdoctor.recorder.inputs.tf_pipeline import substituted
 
 READS = 16
 MOST_READS = 64
@@ -269,7 +270,7 @@ class PipelineTrials:
         with stored(stage.dataset, at_least=math.ceil(2 * per_batch)) as part:
             read = from_records(tf, tf.data.TFRecordDataset(part.path), spec).repeat()
             return self._timed(
-                tf_edits.substituted(self._dataset, stage.dataset, read),
+                substituted(self._dataset, stage.dataset, read),
                 **self._facts_of(stage, per_batch),
                 element_bytes=part.count_bytes / part.elements,
                 write_ns=part.write_ns / part.elements,
