@@ -12,6 +12,7 @@ import click
 
 from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import say
+from fitdoctor.cli.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from fitdoctor.cures.patch import Patch
@@ -41,6 +42,7 @@ class Choices:
 
 @click.command(
     "boost",
+    cls=ScriptCommand,
     context_settings={"allow_interspersed_args": False},
     short_help="Run a script with the safe cures applied, its source untouched.",
 )

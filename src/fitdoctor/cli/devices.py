@@ -10,10 +10,12 @@ import click
 
 from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import check_writable, say, write, write_text
+from fitdoctor.cli.script_command import ScriptCommand
 
 
 @click.command(
     "devices",
+    cls=ScriptCommand,
     context_settings={"allow_interspersed_args": False},
     short_help="CPU or GPU: from which batch size, after how many steps.",
 )

@@ -24,6 +24,7 @@ from fitdoctor.cli.output import (
     write,
 )
 from fitdoctor.cli.run import Talk, a_number, record
+from fitdoctor.cli.script_command import ScriptCommand
 from fitdoctor.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Wish:
 
 @click.command(
     "fix",
+    cls=ScriptCommand,
     context_settings={"allow_interspersed_args": False},
     short_help="Show or apply the cures as a patch of your source.",
 )

@@ -14,6 +14,7 @@ import click
 
 from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import check_writable, say, write, write_text
+from fitdoctor.cli.script_command import ScriptCommand
 from fitdoctor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 
 @click.command(
     "prove",
+    cls=ScriptCommand,
     context_settings={"allow_interspersed_args": False},
     short_help="Prove that a change makes training faster, and that it trains the same.",
 )

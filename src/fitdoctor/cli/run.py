@@ -13,6 +13,7 @@ import click
 from fitdoctor.cli import options as shared
 from fitdoctor.cli.judging import Choice
 from fitdoctor.cli.output import Color, check_format, check_writable, say, show, write_file
+from fitdoctor.cli.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from fitdoctor.recorder.launch import Outcome
@@ -63,6 +64,7 @@ class Talk:
 
 @click.command(
     "run",
+    cls=ScriptCommand,
     context_settings={"allow_interspersed_args": False},
     short_help="Run a script and say why its training is slow.",
 )
@@ -135,8 +137,8 @@ def command(
 ) -> None:
     """Run SCRIPT with its own ARGS and say why its training is slow.
 
-    Everything after SCRIPT is the script's. Its stdout, stdin and exit code stay its own;
-    the result is shown on stderr.
+    What stands after SCRIPT is the script's, but for options of ours that it does not know.
+    Its stdout, stdin and exit code stay its own; the result is shown on stderr.
     """
     from fitdoctor.cli.target import check_module, check_script
 

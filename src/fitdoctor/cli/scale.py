@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fitdoctor.cli.output import write
+from fitdoctor.cli.script_command import ScriptCommand
 from fitdoctor.errors import RecordingError, UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ SERVICE = """\
 
 @click.command(
     "scale",
+    cls=ScriptCommand,
     context_settings={"allow_interspersed_args": False},
     short_help="How many cores the input needs to keep the step fed.",
 )
