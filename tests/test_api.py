@@ -40,6 +40,7 @@ def test_public_names_are_pinned() -> None:
         "diagnose",
         "load",
         "load_ipython_extension",
+        "packed",
         "speedup",
     ]
     with pytest.raises(AttributeError, match="no attribute 'cure'"):

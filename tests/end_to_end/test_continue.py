@@ -50,7 +50,6 @@ np.savez(sys.argv[2], *weights, np.array(history.history["loss"]))
 @pytest.mark.parametrize(
     ("backend", "data"),
     [
-        ("tensorflow", "arrays"),
         ("tensorflow", "pydataset"),
         ("jax", "arrays"),
         ("torch", "pydataset"),

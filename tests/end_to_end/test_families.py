@@ -21,11 +21,8 @@ FIRST_FINDING = [
     ("S09", "IN004"),
     ("S01_jax", "IN001"),
     ("S01_torch", "IN001"),
-    ("S20_jax", "HO001"),
     ("S26", "HO004"),
     ("C17", "CO001"),  # on JAX; recording must not keep old compiled steps alive
-    ("S33_torch", "CB001"),
-    ("S37", "MO003"),
 ]
 
 
@@ -33,7 +30,7 @@ def backend_of(case: str) -> str:
     return case.partition("_")[2] or "tensorflow"
 
 
-@pytest.mark.parametrize("case", ["H01", "H01_jax", "H03_torch"])
+@pytest.mark.parametrize("case", ["H01_jax", "H03_torch"])
 def test_a_healthy_script_has_no_finding(case: str, tmp_path: Path) -> None:
     for budget in BUDGETS:
         report = diagnose(

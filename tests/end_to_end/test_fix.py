@@ -35,11 +35,6 @@ def fix(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
             '-model.compile(optimizer="adam", loss="mse", run_eagerly=True)',
             '+model.compile(optimizer="adam", loss="mse")',
         ),
-        (
-            "S06",
-            "-    data = RemoteBatches(x, y, workers=1)",
-            "+    data = RemoteBatches(x, y, workers=4)",
-        ),
     ],
 )
 def test_the_cure_of_a_case_is_one_line(

@@ -176,36 +176,3 @@ def test_a_waiting_pipeline_is_moved_onto_two_workers(service: Service, tmp_path
     undone = _fitdoctor(tmp_path, "fix", "--undo")
     # The epochs were changed by hand since, so the file is left alone.
     assert undone.returncode == 2
-
-
-@pytest.mark.end_to_end
-def test_a_training_whose_worker_is_gone_is_ended_in_time(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What TensorFlow does is its own business; a proof must not wait for it for ever."""
-    from fitdoctor.proof import process
-    from fitdoctor.proof.process import run_side
-    from fitdoctor.proof.side import Side
-
-    monkeypatch.setattr(process, "START_AND_END_S", 25.0)
-    service.work("one")
-    script = tmp_path / "train.py"
-    served = (
-        "data = data.apply(tf.data.experimental.service.distribute("
-        f'tf.data.experimental.service.ShardingPolicy.DYNAMIC, "{service.address}"))'
-    )
-    pid = service.processes["one"].pid
-    killer = (
-        "import os, signal\n"
-        "class Killer(keras.callbacks.Callback):\n"
-        "    def on_train_batch_end(self, batch, logs=None):\n"
-        f"        if batch == 5: os.kill({pid}, signal.SIGKILL)\n"
-    )
-    text = TRAIN.replace("data = data.batch(16).prefetch(2)", f"data = data.batch(16)\n{served}")
-    text = text.replace("model = ", killer + "model = ", 1)
-    script.write_text(text.replace("epochs=EPOCHS", "epochs=2, callbacks=[Killer()]"))
-    options = {"probes": False, "limit": {"steps": 10**6, "seconds": 600}}
-    run = run_side(Side("A", str(script)), tmp_path, options=options, limit_s=0)
-    # It stood still and was ended, or TensorFlow gave up or went on without what was lost.
-    assert run.timed_out or run.exit_code is not None
-    assert service.processes["one"].wait(timeout=30) == -signal.SIGKILL

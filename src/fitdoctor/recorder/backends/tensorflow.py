@@ -14,6 +14,7 @@ from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.backends.settings import changed_settings
 from fitdoctor.recorder.inputs.fresh import enqueued_batches
 from fitdoctor.recorder.inputs.generators import one_shot_source
+from fitdoctor.recorder.inputs.one_batch import endless
 
 if TYPE_CHECKING:
     from fitdoctor.recorder.calls import Call
@@ -91,12 +92,7 @@ class TensorFlowBackend:
 
     def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:
         """The compiled step on an endless dataset of one batch with the user's own element spec."""
-        spec = self._element_spec(call, batch)
-        dataset = (
-            self.tf.data.Dataset.from_generator(lambda: iter([batch]), output_signature=spec)
-            .cache()
-            .repeat()
-        )
+        dataset = endless(self.tf, batch, self._element_spec(call, batch))
         return _DatasetStepper(function, iter(dataset))
 
     def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:
