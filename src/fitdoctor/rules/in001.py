@@ -273,7 +273,8 @@ def _in_parallel(view: View) -> str:
         free = view.loader is not None and _lock_is_free(view.loader)
         if free:
             return f"make batches in {view.cpus} threads: workers={view.cpus}"
-        return f"make batches in parallel; {_about_processes(view)}"
+        how = _about_processes(view).removeprefix("if that cannot be done, ")
+        return f"make batches in parallel, or once before training; {how}"
     return (
         "make samples in parallel: a tf.data map over TensorFlow ops with "
         "num_parallel_calls=tf.data.AUTOTUNE, or a PyDataset with workers; or once before training"
