@@ -78,10 +78,10 @@ def test_a_failed_script_is_still_reported(folder: Path) -> None:
     assert (folder / "out.json").exists()
 
 
-def test_options_after_the_script_are_the_scripts(folder: Path) -> None:
+def test_options_that_only_the_script_can_mean_are_the_scripts(folder: Path) -> None:
     (folder / "train.py").write_text(TRAINS + "import sys; print(sys.argv)")
-    result = fake("run", "train.py", "-q", "--", "--json", "x", cwd=folder)
-    assert "['train.py', '-q', '--', '--json', 'x']" in result.stdout
+    result = fake("run", "train.py", "-x", "--", "-q", "--json", "x", cwd=folder)
+    assert "['train.py', '-x', '--', '-q', '--json', 'x']" in result.stdout
 
 
 def test_options_after_the_module_are_the_modules(folder: Path) -> None:
