@@ -8,16 +8,20 @@ import runpy
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 
+@dataclass(eq=False)
 class Captured(BaseException):
     """Carries what a script passed to `fit`, or the dataset that it began to read."""
 
-    def __init__(self, x: Any, y: Any, batch_size: int | None) -> None:
-        super().__init__()
-        self.x, self.y, self.batch_size = x, y, batch_size
+    x: Any
+    y: Any = None
+    batch_size: int | None = None
+    shuffle: bool = True
+    steps: int | None = None
 
 
 def main() -> None:
@@ -27,19 +31,23 @@ def main() -> None:
 
     start(os.path.join(tempfile.mkdtemp(), "a.rec"), {"probes": False, "continue": True})
     slow, fixed = data_of(request["slow"]), data_of(request["fixed"])
-    loaders = {"as_written": dataset_of(slow), "expert": dataset_of(fixed)}
-    loaders["autotune"] = by_hand(loaders["as_written"])
+    readers = {"as_written": passes(slow), "expert": passes(fixed)}
+    if request["cured"]:
+        readers["planned"] = passes(data_of(request["cured"]))
     if request["plan"]:
         from fitdoctor.recorder.inputs.tf_plan import carried_out
 
-        loaders["planned"] = carried_out(loaders["as_written"], request["plan"])
-    readers = {name: endless(dataset) for name, dataset in loaders.items()}
+        pipeline = dataset_of(slow)
+        readers["autotune"] = passes(replace(slow, x=by_hand(pipeline), y=None))
+        plan = carried_out(pipeline, request["plan"])
+        readers["planned"] = passes(replace(slow, x=plan, y=None))
     for reader in readers.values():
         fill(reader)
     rates: dict[str, list[float]] = {name: [] for name in readers}
     for number in range(request["rounds"]):
         names = list(readers) if number % 2 == 0 else list(reversed(readers))
         for name in names:
+            drain(readers[name])
             rates[name].append(rate(readers[name], request["seconds"]))
     print(json.dumps(rates), flush=True)
     os._exit(0)  # iterators of endless datasets may take seconds to let go
@@ -48,37 +56,89 @@ def main() -> None:
 def data_of(script: str) -> Captured:
     """What the script trains on; it is stopped there."""
     import keras
-    import tensorflow as tf
 
-    def fit(model: Any, x: Any = None, y: Any = None, batch_size: Any = None, **_: Any) -> None:
-        raise Captured(x, y, batch_size)
+    def fit(
+        model: Any,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        *,
+        shuffle: bool = True,
+        steps_per_epoch: int | None = None,
+        **_: Any,
+    ) -> None:
+        raise Captured(x, y, batch_size, shuffle, steps_per_epoch)
 
-    def read(dataset: Any) -> Any:
-        if sys._getframe(1).f_code.co_filename == script:
-            raise Captured(dataset, None, None)
-        return original_iter(dataset)
-
-    original_fit, original_iter = keras.Model.fit, tf.data.Dataset.__iter__
-    keras.Model.fit, tf.data.Dataset.__iter__ = fit, read
+    restore = reads_end_at(script)
+    original_fit = keras.Model.fit
+    keras.Model.fit = fit
     sys.argv, sys.path[0] = [script], os.path.dirname(script)
     try:
         runpy.run_path(script, run_name="__main__")
     except Captured as found:
         return found
     finally:
-        keras.Model.fit, tf.data.Dataset.__iter__ = original_fit, original_iter
+        keras.Model.fit = original_fit
+        restore()
     raise SystemExit(f"{script} neither trained nor read a dataset")
 
 
+def reads_end_at(script: str) -> Callable[[], None]:
+    """A dataset that the script reads in a loop of its own is captured as well."""
+    with open(script, encoding="utf-8") as file:
+        if "tensorflow" not in file.read():
+            return lambda: None
+    import tensorflow as tf
+
+    def read(dataset: Any) -> Any:
+        if sys._getframe(1).f_code.co_filename == script:
+            raise Captured(dataset)
+        return original(dataset)
+
+    original = tf.data.Dataset.__iter__
+    tf.data.Dataset.__iter__ = read
+    return lambda: setattr(tf.data.Dataset, "__iter__", original)
+
+
 def dataset_of(data: Captured) -> Any:
-    """The dataset that Keras reads."""
+    """The tf.data dataset that Keras reads."""
     import tensorflow as tf
     from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 
     if isinstance(data.x, tf.data.Dataset):
         return data.x
-    adapter = ArrayDataAdapter(data.x, data.y, batch_size=data.batch_size or 32, shuffle=True)
+    adapter = ArrayDataAdapter(
+        data.x, data.y, batch_size=data.batch_size or 32, shuffle=data.shuffle
+    )
     return adapter.get_tf_dataset()
+
+
+def passes(data: Captured) -> Iterator[Any]:
+    """Batches as Keras gets them, pass after pass; None where one begins.
+
+    Every pass starts anew, as epochs do.
+    """
+    import keras
+    from keras.src.trainers.data_adapters import get_data_adapter
+
+    adapter = get_data_adapter(
+        x=data.x,
+        y=data.y,
+        batch_size=data.batch_size,
+        shuffle=data.shuffle,
+        steps_per_epoch=data.steps,
+    )
+    get = {
+        "tensorflow": adapter.get_tf_dataset,
+        "jax": adapter.get_jax_iterator,
+        "torch": adapter.get_torch_dataloader,
+    }[keras.backend.backend()]
+    source = get() if keras.backend.backend() == "tensorflow" else None
+    while True:
+        yield None
+        adapter.on_epoch_begin()
+        yield from (get() if source is None else source)
+        adapter.on_epoch_end()
 
 
 def by_hand(dataset: Any) -> Any:
@@ -98,13 +158,6 @@ def by_hand(dataset: Any) -> Any:
     return rebuilt(dataset, change).prefetch(tf.data.AUTOTUNE)
 
 
-def endless(dataset: Any) -> Iterator[Any]:
-    """Pass after pass; every pass starts anew, as epochs do."""
-    while True:
-        yield None  # a pass begins
-        yield from dataset
-
-
 def fill(reader: Iterator[Any]) -> None:
     """Read one whole pass, so that caches are full, or ten seconds of an endless one."""
     begin, passes = time.perf_counter(), 0
@@ -114,14 +167,24 @@ def fill(reader: Iterator[Any]) -> None:
             return
 
 
+def drain(reader: Iterator[Any]) -> None:
+    """Read what was loaded while others were timed: a queue of ten or so, and some more."""
+    begin, batches = time.perf_counter(), 0
+    for batch in reader:
+        batches += batch is not None
+        taken = time.perf_counter() - begin
+        if (batches >= 16 and taken > 0.3) or taken > 4:
+            return
+
+
 def rate(reader: Iterator[Any], seconds: float) -> float:
     """Rows per second."""
-    import tensorflow as tf
+    import keras
 
     begin, rows = time.perf_counter(), 0
     for batch in reader:
         if batch is not None:
-            rows += int(tf.nest.flatten(batch)[0].shape[0])
+            rows += int(keras.tree.flatten(batch)[0].shape[0])
         if time.perf_counter() - begin >= seconds:
             return rows / (time.perf_counter() - begin)
     return 0.0

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fitdoctor.analysis.anomalies import iterator_waits
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS, Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
+from fitdoctor.analysis.loop_lines import loop_lines
 from fitdoctor.analysis.rows import Row, compile_events, rows_of
 from fitdoctor.analysis.steady import warm_up_length
 from fitdoctor.intervals import Interval
@@ -171,11 +172,27 @@ def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]
     parts["callbacks"] = callbacks - checkpoint
     parts["checkpoint"] = checkpoint
     if workload.detail.get("marker") in FUNCTION_MARKERS:
-        period = sum(row.period or 0 for row in rows) / steps
-        parts["between_calls"] = max(0.0, period - sum(parts.values()))
+        parts.update(_around_marker(workload, sum(row.period or 0 for row in rows) / steps, parts))
     # A wait of nothing was measured too; one that was not is not there.
     always = ("step", "input_wait")
     return {name: value for name, value in parts.items() if value > 0 or name in always}
+
+
+def _around_marker(
+    workload: RecordedWorkload, period: float, parts: dict[str, float]
+) -> dict[str, float]:
+    """What lies between two calls of what marks a loop's steps, as far as it was watched.
+
+    An optimizer that marks the steps is only their end: forward and backward pass come before.
+    """
+    seen = loop_lines(workload)
+    found: dict[str, float] = {}
+    if seen is not None:
+        found["input_wait"] = seen.loading * period
+        if workload.detail.get("marker") == "optimizer":
+            found["step"] = max(parts["step"], seen.step * period)
+    known = sum({**parts, **found}.values())
+    return {**found, "between_calls": max(0.0, period - known)}
 
 
 def _split_compile(

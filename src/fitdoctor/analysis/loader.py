@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.analysis.estimate import from_means, from_windows
+from fitdoctor.analysis.loop_lines import loop_lines
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import RecordedWorkload
 
@@ -36,7 +37,7 @@ def loader_of(workload: RecordedWorkload, core: Interval) -> Loader | None:
     """The loader alone, or in place where it can be read only once; None if neither was seen."""
     data = workload.result("loader_alone")
     if data is None:
-        return _source(workload)
+        return _source(workload) or _watched(workload, core)
     ns = _loading(data["ns"], core)
     if ns is None:
         return None
@@ -73,6 +74,32 @@ def _source(workload: RecordedWorkload) -> Loader | None:
         in_place=True,
         native_share=native_share(data.get("native"), data["cpu_ns"] / data["count"]),
         repeats=(data.get("native") or {}).get("random") is False,
+    )
+
+
+def _watched(workload: RecordedWorkload, core: Interval) -> Loader | None:
+    """The iterator of a hand-written loop, watched while the loop read it."""
+    seen = loop_lines(workload)
+    if seen is None or seen.loading <= 0:
+        return None
+    part = seen.parts["loading"]
+    ns = core.value * seen.loading
+    # On JAX the last step may still be computed meanwhile, by other threads.
+    on_jax = workload.detail.get("backend") == "jax"
+    cores = seen.cores("loading", own_thread=on_jax)
+    hot = seen.hot_line("loading")
+    return Loader(
+        ns=Interval.around(ns, seen.error_of(seen.loading)),
+        cores=cores,
+        children_cores=0.0,
+        user_share=1.0,
+        lock_share=part["lock_held"] / max(1, part["samples"]),
+        hot_line=hot,
+        hot_function=hot,
+        batch_bytes=None,
+        in_place=True,
+        native_share=native_share(seen.native, ns * cores),
+        repeats=(seen.native or {}).get("random") is False,
     )
 
 

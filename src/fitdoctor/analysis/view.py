@@ -11,6 +11,7 @@ from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
 from fitdoctor.analysis.loader import Loader, loader_of
+from fitdoctor.analysis.loop_lines import loop_lines
 from fitdoctor.analysis.model_costs import LayerCost, copy_ratio, layer_costs
 from fitdoctor.analysis.pipeline import StageCost, Trial, stage_costs, trial_of
 from fitdoctor.intervals import Interval
@@ -176,7 +177,7 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
     return View(
         recorded=workload,
         costs=costs,
-        frozen=_frozen(workload, costs),
+        frozen=_frozen(workload, costs, is_alone=not recording.machine.get("accelerators")),
         loader=loader_of(workload, costs.core),
         input=workload.result("input") or {},
         backend=str(recording.keras.get("backend", workload.detail.get("backend", "unknown"))),
@@ -217,11 +218,14 @@ def _memory_share(recording: Recording) -> float | None:
     return max(used) / limit if limit and used else None
 
 
-def _frozen(workload: RecordedWorkload, costs: Costs) -> Interval | None:
+def _frozen(
+    workload: RecordedWorkload, costs: Costs, *, is_alone: bool = False
+) -> Interval | None:
     """The step on one batch: of a loop without a loader, its compiled function called again.
 
     Where a loop ended before that, its own body stands in, but only on TensorFlow, where a
-    body returns when it is done.
+    body returns when it is done. So does torch on a CPU: what of a watched loop was seen in the
+    framework is its step, where nothing is compiled that could be called again.
     """
     data = workload.result("frozen_batch")
     if data and data.get("ns"):
@@ -231,6 +235,11 @@ def _frozen(workload: RecordedWorkload, costs: Costs) -> Interval | None:
     again = (workload.result("repeat_call") or {}).get("ns") if workload.kind == "loop" else None
     if again:
         return from_windows(again)
+    seen = loop_lines(workload)
+    backend, marker = workload.detail.get("backend"), workload.detail.get("marker")
+    if seen is not None and marker == "optimizer" and backend == "torch" and is_alone:
+        step = max(1.0, costs.parts.get("step", 0.0))
+        return Interval.around(step, seen.error_of(seen.step))
     on_tensorflow = workload.detail.get("backend") in ("tensorflow", "unknown")
     if workload.kind == "loop" and on_tensorflow and workload.result("loader_alone"):
         return Interval.around(max(1.0, costs.parts.get("step", 0.0)), BODY_ERROR)

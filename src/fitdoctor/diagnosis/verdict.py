@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from fitdoctor.analysis.device_time import device_time
+from fitdoctor.analysis.loop_lines import loop_lines
 from fitdoctor.analysis.view import View
 from fitdoctor.diagnosis.breakdown import as_the_device_sees_it
 from fitdoctor.findings.diagnosed import Health, Verdict
@@ -76,6 +79,13 @@ def verdict_of(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]
             "waits for the host, which starts its operations one by one. Nothing tried helps."
         )
     share = view.frozen.value / view.costs.total.value if view.frozen else 1.0
+    watched = loop_lines(view.recorded)
+    if "between_calls" in view.costs.parts and share < STEP_SHARE and watched is not None:
+        return "host-bound", (
+            f"One step takes {step}, and {percent(share)} of it is the training step; "
+            f"{percent(watched.loading)} is reading data, the rest your own code around "
+            f"it{_where(watched.hot_line('own'))}."
+        )
     if "between_calls" in view.costs.parts and share < STEP_SHARE:
         return "not-judged", (
             f"One step takes {step}, and its compiled function {percent(share)} of that. The rest "
@@ -94,6 +104,10 @@ def verdict_of(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]
         f"Healthy: {percent(min(1.0, share))} of a step ({step}) is the training step itself, "
         "and nothing measured would make it faster."
     )
+
+
+def _where(line: tuple[str, int, str] | None) -> str:
+    return f", most of it at {os.path.basename(line[0])}:{line[1]}" if line else ""
 
 
 def _largest_beside_training(view: View) -> tuple[str, float] | None:

@@ -96,6 +96,8 @@ def saved_by(
 
 def loads_beside(view: View) -> bool:
     """Whether batches are made in other threads or processes than the one that trains."""
+    if view.recorded.kind == "loop" and view.input.get("kind") == "generator":
+        return False  # read by the loop itself
     if view.backend == "tensorflow":
         return True  # whatever Keras is given becomes a tf.data pipeline that reads ahead
     threads = view.input.get("kind") in ("PyDataset", "DataLoader")

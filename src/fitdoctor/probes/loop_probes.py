@@ -8,6 +8,7 @@ from typing import Any
 from fitdoctor.probes import input_probes
 from fitdoctor.probes.experiment import Data, run_probe
 from fitdoctor.probes.loader import loader_alone
+from fitdoctor.probes.loop_lines import LoopLines
 from fitdoctor.probes.reference import reference_step
 from fitdoctor.probes.step_function import StepFinder
 from fitdoctor.probes.windows import measure
@@ -34,7 +35,8 @@ class LoopExamination:
 
     First the loader alone; then the loop is given one batch again and again, which is
     its ceiling; then, where a switch makes all functions run eagerly, with the switch off;
-    then its step function is found and tried compiled.
+    then its step function is found and tried compiled. A loop whose loader cannot be seen is
+    watched as it is instead of its first two.
     """
 
     def __init__(self, recorder: Recorder, backend: Backend, loop: Loop, *, go_on: bool) -> None:
@@ -47,6 +49,8 @@ class LoopExamination:
         self._finder: StepFinder | None = None
         self._switch: Switch | None = None
         self._seen_compiled = False
+        self._lines: LoopLines | None = None
+        self._is_traced = False
 
     def examine_ended(self) -> None:
         """The loop is over: only its loader can still be probed, and a step without state."""
@@ -57,8 +61,13 @@ class LoopExamination:
                 self._probe("repeat_call", self._repeat_call)
 
     def start(self) -> None:
-        """Probe the loader and freeze the batch."""
-        self._probe_loader()
+        """Probe the loader and freeze the batch, or begin to watch."""
+        code = self._loop.frame_code
+        if self._loop.loader is None and code is not None and not self._go_on:
+            self._lines = LoopLines(code)
+            self._lines.begin()
+        else:
+            self._probe_loader()
         if self._go_on:
             self._refuse("frozen_batch")
             return
@@ -82,11 +91,37 @@ class LoopExamination:
         """Called between iterations; True when the examination is over."""
         if self._go_on:
             return True
+        if self._lines is not None:
+            self._advance_lines(self._lines)
+            return False
         if self._finder is None:
             return self._advance_frozen()
         self._finder.end()
         self._finish()
         return True
+
+    def _advance_lines(self, lines: LoopLines) -> None:
+        """Enough was seen: trace one more iteration, then the other experiments."""
+        iterations = len(self._loop.bodies or [])
+        elapsed = self._recorder.clock() - self._begin
+        if self._is_traced:
+            lines.end_trace()
+            self._lines = None
+            self._record_lines(lines, iterations)
+        elif elapsed >= FROZEN_NS and iterations >= FROZEN_ITERATIONS:
+            lines.end()
+            lines.trace()
+            self._is_traced = True
+
+    def _record_lines(self, lines: LoopLines, iterations: int) -> None:
+        seen = self._probe("loop_lines", lambda: lines.result(iterations))
+        maker = seen and seen["maker"]
+        if not maker:
+            self._probe_loader()  # which says that there is none to be seen
+            return
+        file, line, name = maker
+        found = {"kind": "generator", "name": name, "file": file, "line": line}
+        self._probe("input", lambda: found)
 
     def _advance_frozen(self) -> bool:
         elapsed = self._recorder.clock() - self._begin

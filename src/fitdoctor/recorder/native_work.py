@@ -52,7 +52,10 @@ class NativeWork:
         self._last = 0
         self._place: Place = (None, 0, "begin")
         self._gaps: dict[Place, tuple[int, int]] = {}  # after the event there: total, count
+        self._begin = 0
         self._end = 0
+        self._until: FrameType | None = None
+        self._is_on = False
 
     def of(self, function: Callable[[], Result]) -> Result:
         """Call `function` on this thread and look at it; its result or exception goes through.
@@ -61,17 +64,31 @@ class NativeWork:
         """
         if sys.gettrace() is not None or sys.getprofile() is not None:
             return function()
-        begin = self._last = time.thread_time_ns()
-        self._end = begin + LONGEST_TRACE_NS
-        sys.setprofile(self._on_event)
-        sys.settrace(self._on_event)
+        self.begin()
         try:
             return function()
         finally:
-            self.complete = sys.gettrace() is not None
-            sys.settrace(None)
-            sys.setprofile(None)
-            self.spent_ns = time.thread_time_ns() - begin
+            self.end()
+
+    def begin(self, until: FrameType | None = None) -> None:
+        """Look at what this thread does from now on, or until a frame is left."""
+        self._begin = self._last = time.thread_time_ns()
+        self._end = self._begin + LONGEST_TRACE_NS
+        self._until = until
+        self._is_on = True
+        sys.setprofile(self.on_event)
+        sys.settrace(self.on_event)
+
+    def end(self) -> None:
+        """Stop looking, if that was not done before."""
+        if not self._is_on:
+            return
+        self._is_on = False
+        self.complete = sys.gettrace() is not None
+        self._until = None
+        sys.settrace(None)
+        sys.setprofile(None)
+        self.spent_ns = time.thread_time_ns() - self._begin
 
     def to_record(self) -> dict[str, Any] | None:
         """What was seen, or None."""
@@ -107,14 +124,18 @@ class NativeWork:
             if total >= NATIVE_GAP_NS * count and event not in goes
         )
 
-    def _on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
+    def on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """What the interpreter calls for each of its events."""
         now = time.thread_time_ns()
         total, count = self._gaps.get(self._place, (0, 0))
         self._gaps[self._place] = (total + now - self._last, count + 1)
         called = getattr(argument, "__name__", event) if event == "c_call" else event
         self._place = (frame.f_code, frame.f_lineno, called)
+        if frame is self._until and event == "return":
+            self.end()
+            return None
         if now > self._end:
             sys.settrace(None)
             sys.setprofile(None)
         self._last = time.thread_time_ns()
-        return self._on_event
+        return self.on_event

@@ -237,6 +237,12 @@ def _cure(view: View, reads: float) -> Cure:
             f"DataLoader(num_workers={workers}, persistent_workers=True)",
             loader_options(view, num_workers=workers, persistent_workers="True"),
         )
+    if view.recorded.kind == "loop":
+        return Cure(
+            "advice",
+            f"read {workers} at a time: a tf.data map with num_parallel_calls={workers}, or a "
+            f"DataLoader(num_workers={workers})",
+        )
     return Cure("advice", f"read from a keras.utils.PyDataset with workers={workers} instead")
 
 

@@ -99,7 +99,7 @@ class NoOverlap:
             ),
             gain=gain(view.costs.total, saved),
             cure=Cure(
-                "advice" if kind == "generator" else self.safety, _advice(kind), _edits(view, kind)
+                "advice" if kind == "generator" else self.safety, _advice(view, kind), _edits(view, kind)
             ),
             evidence={
                 "step_ns": round(view.core.value),
@@ -117,7 +117,12 @@ def _edits(view: View, kind: str) -> tuple[Edit, ...]:
     return loader_options(view, workers="2") if kind == "PyDataset" else ()
 
 
-def _advice(kind: str) -> str:
+def _advice(view: View, kind: str) -> str:
+    if view.recorded.kind == "loop" and kind == "generator":
+        return (
+            "read ahead in another thread: tf.data.Dataset.from_generator(…).prefetch(2), or a "
+            "DataLoader with workers"
+        )
     if kind == "DataLoader":
         return "DataLoader(num_workers=2, persistent_workers=True)"
     if kind == "PyDataset":

@@ -1,0 +1,217 @@
+"""Where a hand-written loop spends its time, of which neither loader nor step can be taken out.
+
+A generator of the user's cannot be read alone without robbing the loop, and a step that is written
+out in the loop's body cannot be called again. So the loop goes on as it is, and a thread looks at
+its stack: in the iterator that the loop reads (loading), in a framework (the step), or in neither
+(the user's own code between them).
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.stacks import LOCK_HELD_S, SWITCH_INTERVAL_S
+from fitdoctor.recorder.callsite import is_user_file
+from fitdoctor.recorder.native_work import NativeWork
+
+PERIOD_S = 0.004
+# A loop that ends meanwhile is not to be watched for ever.
+LONGEST_NS = 60_000_000_000
+MOST_LINES = 5
+FRAMEWORKS = frozenset({"keras", "tensorflow", "jax", "jaxlib", "torch", "optree"})
+
+Line = tuple[str, int, str]
+
+
+@dataclass
+class Share:
+    """Time of the loop's thread in one of the three."""
+
+    ns: int = 0
+    cpu_ns: int = 0  # of the loop's own thread
+    process_cpu_ns: int = 0  # threads of a library may work for it, or for a step still under way
+    samples: int = 0
+    lock_held: int = 0
+    lines: Counter[Line] = field(default_factory=Counter)
+
+    def to_record(self) -> Data:
+        return {
+            "ns": self.ns,
+            "cpu_ns": self.cpu_ns,
+            "process_cpu_ns": self.process_cpu_ns,
+            "samples": self.samples,
+            "lock_held": self.lock_held,
+            "lines": [[*line, count] for line, count in self.lines.most_common(MOST_LINES)],
+        }
+
+
+class LoopLines:
+    """Samples the loop's thread while it goes on; then traces one element as it is made."""
+
+    def __init__(self, loop_code: CodeType) -> None:
+        """To be made on the loop's own thread, inside its body."""
+        self._thread = threading.get_ident()
+        self._clock = time.pthread_getcpuclockid(self._thread)
+        self._codes = frozenset(_codes_around(loop_code))
+        self._stop = threading.Event()
+        self._sampler = threading.Thread(target=self._run, daemon=True, name="fitdoctor-lines")
+        self._interval = sys.getswitchinterval()
+        self.loading, self.step, self.own = Share(), Share(), Share()
+        self._maker: Counter[Line] = Counter()
+        self._work = NativeWork()
+
+    # -- sampling ------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Start to look."""
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        self._sampler.start()
+
+    def end(self) -> None:
+        """Stop looking."""
+        self._stop.set()
+        self._sampler.join()
+        sys.setswitchinterval(self._interval)
+
+    def _run(self) -> None:
+        last = self._clocks()
+        begin = last[0]
+        while not self._stop.is_set() and last[0] - begin < LONGEST_NS:
+            time.sleep(PERIOD_S)
+            now = self._clocks()
+            frame = sys._current_frames().get(self._thread)
+            if frame is not None:
+                passed, own, process = (b - a for a, b in zip(last, now, strict=True))
+                share = self._look(frame)
+                share.ns += passed
+                share.cpu_ns += own
+                share.process_cpu_ns += process
+                share.samples += 1
+                share.lock_held += passed > (PERIOD_S + LOCK_HELD_S) * 1e9
+            last = now
+
+    def _clocks(self) -> tuple[int, int, int]:
+        own = time.clock_gettime_ns(self._clock)
+        return time.perf_counter_ns(), own, time.process_time_ns()
+
+    def _look(self, frame: FrameType) -> Share:
+        stack = list(_outwards(frame))
+        maker = self._loading_at(stack)
+        if maker is not None:
+            self._maker[_line_of(maker, maker.f_code.co_firstlineno)] += 1
+            share = self.loading
+        else:
+            inside = _until(stack, self._codes)
+            share = self.step if any(_is_framework(one) for one in inside) else self.own
+        user = next((one for one in stack if is_user_file(one.f_code.co_filename)), None)
+        if user is not None:
+            share.lines[_line_of(user, user.f_lineno)] += 1
+        return share
+
+    def _loading_at(self, stack: list[FrameType]) -> FrameType | None:
+        """The frame that the loop reads from, if it is being read: of a generator, or of
+        whatever else a `for` of the loop, or of a caller of it, calls for its next element.
+        """
+        for callee, caller in zip(stack, stack[1:], strict=False):
+            if caller.f_code in self._codes and is_read(callee, caller):
+                return callee
+        return None
+
+    # -- one element, traced ---------------------------------------------------------
+
+    def trace(self) -> None:
+        """Look at the next element as it is made: how much of that is native?
+
+        A debugger's or a coverage tool's own tracing is left alone.
+        """
+        if sys.gettrace() is None and sys.getprofile() is None:
+            sys.settrace(self._on_call)
+
+    def _on_call(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        caller = frame.f_back
+        if event == "call" and caller is not None and caller.f_code in self._codes:
+            if is_read(frame, caller):
+                self._work.begin(until=frame)
+                return self._work.on_event
+        return None
+
+    def end_trace(self) -> None:
+        """Tracing ends with the element; where none was made, here."""
+        self._work.end()
+        if sys.gettrace() == self._on_call:
+            sys.settrace(None)
+
+    def result(self, iterations: int) -> Data:
+        """What was seen."""
+        maker = self._maker.most_common(1)
+        return {
+            "iterations": iterations,
+            "loading": self.loading.to_record(),
+            "step": self.step.to_record(),
+            "own": self.own.to_record(),
+            "maker": list(maker[0][0]) if maker else None,
+            "native": self._work.to_record(),
+        }
+
+
+def is_read(callee: FrameType, caller: FrameType) -> bool:
+    """Whether `caller` asked `callee` for the next element of an iterator."""
+    if callee.f_code.co_flags & inspect.CO_GENERATOR:
+        return True
+    return _is_for(caller.f_code, caller.f_lasti)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_for(code: CodeType, offset: int) -> bool:
+    """Whether the instruction at `offset` is a `for` asking for its next element."""
+    found = ""
+    for instruction in dis.get_instructions(code):
+        if instruction.offset > offset:
+            break
+        found = instruction.opname
+    return found == "FOR_ITER"
+
+
+def _codes_around(loop_code: CodeType) -> Iterator[CodeType]:
+    """The function that the loop's marker is called in, and the user's functions that call it."""
+    seen = False
+    for frame in _outwards(sys._getframe(1)):
+        seen = seen or frame.f_code is loop_code
+        if seen and is_user_file(frame.f_code.co_filename):
+            yield frame.f_code
+    if not seen:
+        yield loop_code
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _until(stack: list[FrameType], codes: frozenset[CodeType]) -> Iterator[FrameType]:
+    """The frames that the loop called."""
+    for frame in stack:
+        if frame.f_code in codes:
+            return
+        yield frame
+
+
+def _is_framework(frame: FrameType) -> bool:
+    name = str(frame.f_globals.get("__name__"))
+    return name.partition(".")[0] in FRAMEWORKS
+
+
+def _line_of(frame: FrameType, line: int) -> Line:
+    return frame.f_code.co_filename, line, frame.f_code.co_name

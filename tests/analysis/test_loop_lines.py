@@ -1,0 +1,106 @@
+"""A loop whose loader could not be seen, judged by what was seen of its stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fitdoctor.diagnosis import diagnose
+from fitdoctor.findings.diagnosed import DiagnosedWorkload
+from synthetic import MS, fit_workload, recording, windows
+
+HOT = {"loading": "read", "step": "train", "own": "log"}
+
+
+def lines(
+    loading: float, step: float, own: float, *, cores: float = 1.0, samples: int = 500
+) -> dict[str, Any]:
+    shares = {"loading": loading, "step": step, "own": own}
+    maker = ["/user/data.py", 30, "batches"] if loading else None
+    return {
+        "iterations": 40,
+        "maker": maker,
+        "native": {
+            "native_ns": 0,
+            "events": 500,
+            "traced_ns": 50 * MS,
+            "complete": True,
+            "random": True,
+        },
+        **{
+            name: {
+                "ns": share * 2e9,
+                "cpu_ns": share * 2e9 * cores,
+                "process_cpu_ns": share * 2e9 * cores,
+                "samples": round(share * samples),
+                "lock_held": 0,
+                "lines": [["/user/train.py", 41, HOT[name], 9]] if share else [],
+            }
+            for name, share in shares.items()
+        },
+    }
+
+
+def judged(seen: dict[str, Any], *, marker: str = "optimizer", **more: Any) -> DiagnosedWorkload:
+    probes = {"loop_lines": seen, **more.pop("probes", {})}
+    if seen["maker"]:
+        file, line, name = seen["maker"]
+        probes["input"] = {"kind": "generator", "name": name, "file": file, "line": line}
+    backend = more.pop("backend", "torch")
+    workload = fit_workload(
+        kind="loop",
+        period=20 * MS,
+        step=2 * MS,
+        wait=None,
+        detail={"marker": marker, "backend": backend},
+        probes=probes,
+    )
+    return diagnose(recording(workload, backend=backend)).workloads[0]
+
+
+def share_of(workload: DiagnosedWorkload, name: str) -> float:
+    return next((part.share for part in workload.breakdown if part.part == name), 0.0)
+
+
+def test_a_loop_in_the_framework_is_healthy() -> None:
+    found = judged(lines(0.03, 0.95, 0.02))
+    assert (found.verdict, found.findings) == ("at-ceiling", ())
+    assert share_of(found, "step") == pytest.approx(0.95, abs=0.02)
+
+
+def test_a_loop_that_was_hardly_watched_is_not_judged() -> None:
+    assert judged(lines(0.8, 0.15, 0.05, samples=20)).verdict == "not-judged"
+
+
+def test_own_code_is_named_but_no_rule_blames_it() -> None:
+    found = judged(lines(0.0, 0.4, 0.6))
+    assert (found.verdict, found.findings) == ("host-bound", ())
+    assert "train.py:41" in found.sentence
+
+
+def test_a_slow_python_generator_is_found() -> None:
+    found = judged(lines(0.8, 0.18, 0.02))
+    first = found.findings[0]
+    assert first.rule == "IN001"
+    assert first.where is not None
+    assert first.where.line == 41
+    assert first.gain is not None
+    assert first.gain.value == pytest.approx(5.0, rel=0.15)
+    assert share_of(found, "input_wait") == pytest.approx(0.8, abs=0.02)
+
+
+def test_so_it_is_beside_a_compiled_step() -> None:
+    found = judged(
+        lines(0.8, 0.18, 0.02),
+        marker="jax.jit",
+        backend="jax",
+        probes={"repeat_call": windows(3 * MS)},
+    )
+    assert found.findings[0].rule == "IN001"
+
+
+def test_a_generator_that_waits_reads_one_by_one() -> None:
+    found = judged(lines(0.8, 0.18, 0.02, cores=0.05))
+    assert found.findings[0].rule == "IN002"
+    assert "PyDataset" not in found.findings[0].cure.summary

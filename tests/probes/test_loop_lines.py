@@ -1,0 +1,156 @@
+"""A hand-written loop that is only watched: what it reads, its step, and the code between."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.loop_lines import LoopLines
+
+ITERATIONS = 20
+# A function that stands in a framework's module.
+FRAMEWORK: dict[str, Any] = {"__name__": "keras.src.layers", "time": time}
+exec(compile("def step(ms): time.sleep(ms / 1000)", "/lib/site-packages/keras/x.py", "exec"), FRAMEWORK)
+step: Callable[[float], None] = FRAMEWORK["step"]
+
+
+def busy(ms: float) -> int:
+    end, count = time.perf_counter() + ms / 1000, 0
+    while time.perf_counter() < end:
+        count += 1
+    return count
+
+
+def elements(work: Callable[[float], Any], ms: float) -> Iterator[int]:
+    for number in range(ITERATIONS):
+        work(ms)
+        yield number
+
+
+def reader(number: int) -> int:
+    time.sleep(0.005)
+    return number
+
+
+def watched(loop: Callable[[Callable[[], None]], None]) -> Data:
+    """What is seen of a loop that calls what it is given once in each of its bodies."""
+    found: list[LoopLines] = []
+    bodies = 0
+
+    def mark() -> None:
+        nonlocal bodies
+        if not found:
+            found.append(LoopLines(loop.__code__))
+            found[0].begin()
+        bodies += 1
+        if bodies == ITERATIONS - 2:
+            found[0].end()
+            found[0].trace()
+        elif bodies == ITERATIONS - 1:
+            found[0].end_trace()
+
+    loop(mark)
+    assert sys.gettrace() is None
+    assert sys.getprofile() is None
+    return found[0].result(bodies)
+
+
+def shares(seen: Data) -> dict[str, float]:
+    total = sum(seen[name]["ns"] for name in ("loading", "step", "own"))
+    return {name: seen[name]["ns"] / total for name in ("loading", "step", "own")}
+
+
+def test_a_loop_that_reads_nothing_has_no_maker() -> None:
+    def loop(mark: Callable[[], None]) -> None:
+        for _ in range(ITERATIONS):
+            step(5)
+            mark()
+
+    seen = watched(loop)
+    assert seen["maker"] is None
+    assert shares(seen)["step"] > 0.7
+
+
+def test_own_code_is_neither_step_nor_loading() -> None:
+    def loop(mark: Callable[[], None]) -> None:
+        for _ in range(ITERATIONS):
+            step(1)
+            busy(8)
+            mark()
+
+    seen = watched(loop)
+    assert shares(seen)["own"] > 0.6
+    assert seen["own"]["lines"][0][2] == "busy"
+    assert seen["maker"] is None
+
+
+def test_a_generator_that_waits_is_loading_without_cpu() -> None:
+    def loop(mark: Callable[[], None]) -> None:
+        for _ in elements(time.sleep, 0.005):
+            step(1)
+            mark()
+
+    seen = watched(loop)
+    assert shares(seen)["loading"] > 0.6
+    assert seen["maker"][2] == "elements"
+    assert seen["loading"]["cpu_ns"] < 0.5 * seen["loading"]["ns"]
+
+
+def test_a_generator_that_computes_in_python_uses_the_cpu() -> None:
+    def loop(mark: Callable[[], None]) -> None:
+        source = elements(busy, 8)
+        while True:
+            if next(source, None) is None:
+                return
+            step(1)
+            mark()
+
+    seen = watched(loop)
+    assert shares(seen)["loading"] > 0.6
+    assert seen["loading"]["cpu_ns"] > 0.5 * seen["loading"]["ns"]
+    assert seen["loading"]["lines"][0][2] == "busy"
+    # One element was traced: nothing of it was native, and nothing was drawn.
+    assert seen["native"]["events"] > 100
+    assert seen["native"]["native_ns"] < 0.5 * seen["native"]["traced_ns"]
+    assert seen["native"]["random"] is False
+
+
+def test_what_a_for_calls_is_loading_though_no_generator() -> None:
+    def loop(mark: Callable[[], None]) -> None:
+        for _ in map(reader, range(ITERATIONS)):
+            step(1)
+            mark()
+
+    seen = watched(loop)
+    assert shares(seen)["loading"] > 0.6
+    assert seen["maker"][2] == "reader"
+
+
+def test_the_reading_for_may_stand_in_a_caller() -> None:
+    def body(mark: Callable[[], None]) -> None:
+        step(1)
+        mark()
+
+    def loop(mark: Callable[[], None]) -> None:
+        for _ in elements(busy, 6):
+            body(mark)
+
+    assert shares(watched(loop))["loading"] > 0.6
+
+
+def test_a_tracer_of_the_users_own_is_left_alone() -> None:
+    def mine(*_: Any) -> None:
+        return None
+
+    lines = LoopLines(test_a_tracer_of_the_users_own_is_left_alone.__code__)
+    sys.settrace(mine)
+    try:
+        lines.trace()
+        assert sys.gettrace() is mine
+        lines.end_trace()
+        assert sys.gettrace() is mine
+    finally:
+        sys.settrace(None)
