@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.loop_lines import LoopLines
 
@@ -46,8 +48,10 @@ def watched(loop: Callable[[Callable[[], None]], None]) -> Data:
             found.append(LoopLines(loop.__code__))
             found[0].begin()
         bodies += 1
-        if bodies == ITERATIONS - 2:
+        if bodies == ITERATIONS - 3:
             found[0].end()
+            found[0].trace()
+        elif bodies == ITERATIONS - 2 and found[0].end_trace():
             found[0].trace()
         elif bodies == ITERATIONS - 1:
             found[0].end_trace()
@@ -139,6 +143,52 @@ def test_the_reading_for_may_stand_in_a_caller() -> None:
             body(mark)
 
     assert shares(watched(loop))["loading"] > 0.6
+
+
+def as_lists(number: int) -> list[int]:
+    busy(8)
+    return [number]
+
+
+def as_arrays(number: int) -> tuple[Any, Any]:
+    busy(8)
+    return np.zeros((4, number + 1)), np.zeros(4)
+
+
+def test_a_function_that_returns_no_arrays_makes_no_data() -> None:
+    def loop(mark: Callable[[], None]) -> None:
+        for number in range(ITERATIONS):
+            x = as_lists(number)
+            step(len(x))
+            mark()
+
+    assert shares(watched(loop))["loading"] == 0
+
+
+def test_arrays_that_never_reach_the_step_are_no_data() -> None:
+    def loop(mark: Callable[[], None]) -> None:
+        seen = 0
+        for number in range(ITERATIONS):
+            step(1)
+            confusion, _ = as_arrays(number)
+            seen += len(confusion)
+            mark()
+
+    assert shares(watched(loop))["loading"] == 0
+
+
+def test_a_function_whose_arrays_go_into_the_step_is_loading() -> None:
+    def loop(mark: Callable[[], None]) -> None:
+        for number in range(ITERATIONS):
+            x, _ = as_arrays(number)
+            batch = x / 255
+            step(len(batch) / 4)
+            mark()
+
+    seen = watched(loop)
+    assert shares(seen)["loading"] > 0.6
+    assert seen["maker"][2] == "as_arrays"
+    assert seen["native"]["events"] > 100
 
 
 def test_a_tracer_of_the_users_own_is_left_alone() -> None:

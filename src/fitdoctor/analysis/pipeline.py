@@ -9,6 +9,9 @@ from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import RecordedWorkload
 
+# From so many passes on, what each of them begins with is part of the mean.
+WHOLE_EPOCHS = 3.0
+
 
 @dataclass(frozen=True)
 class StageCost:
@@ -90,7 +93,7 @@ def trial_of(
     """A trial's result, or None where it was not made.
 
     The first batch of every epoch comes later than the others (a shuffle buffer fills); its
-    time is spread over the epoch.
+    time is spread over the epoch, unless so many epochs were read that it is in their mean.
     """
     data = workload.result(name)
     if not data:
@@ -103,6 +106,8 @@ def trial_of(
         first, first_before = data.get("first_ns", 0), data.get("as_written_first_ns", 0)
         # A cached pass has no first batch of its own that was timed.
         sooner = max(0.0, first_before - first) / steps_per_epoch if first else 0.0
-        after += Interval.exact(first / steps_per_epoch)
-        before += Interval.exact(first_before / steps_per_epoch)
+        read = float(data.get("units") or 0.0)  # batches of the changed one, in as much time
+        if read * min(1.0, after.value / before.value) < WHOLE_EPOCHS * steps_per_epoch:
+            after += Interval.exact(first / steps_per_epoch)
+            before += Interval.exact(first_before / steps_per_epoch)
     return Trial(after, before, float(data.get("own_cores", 0.0)), data, first_saved_ns=sooner)

@@ -23,7 +23,8 @@ from fitdoctor.cli.output import (
     use_color,
     write,
 )
-from fitdoctor.cli.run import Talk, a_number, record
+from fitdoctor.cli.record import Talk, record
+from fitdoctor.cli.run import a_number
 from fitdoctor.cli.script_command import ScriptCommand
 from fitdoctor.errors import OutputError, UsageError
 

@@ -6,17 +6,15 @@ import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fitdoctor.cli import options as shared
 from fitdoctor.cli.judging import Choice
-from fitdoctor.cli.output import Color, check_format, check_writable, say, show, write_file
+from fitdoctor.cli.output import check_format, check_writable, show, write_file
+from fitdoctor.cli.record import Talk, record
 from fitdoctor.cli.script_command import ScriptCommand
-
-if TYPE_CHECKING:
-    from fitdoctor.recorder.launch import Outcome
 
 NO_TRAINING = 2
 
@@ -45,21 +43,6 @@ class Reporting:
 
     outputs: list[Output]
     choice: Choice
-
-
-@dataclass(frozen=True)
-class Talk:
-    """How much to say, and in which colours."""
-
-    quiet: bool
-    verbose: bool
-    color: Color
-    live: bool = False
-
-    def say(self, text: str) -> None:
-        """Write a line unless told to be quiet."""
-        if not self.quiet:
-            say(text)
 
 
 @click.command(
@@ -200,110 +183,6 @@ def _run(
     end_like(outcome)
 
 
-def _try_settings(
-    command: list[str], recording: Path, backends: tuple[str, ...], talk: Talk
-) -> None:
-    """What only a fresh process can try, where the recording gives a reason to."""
-    from fitdoctor.errors import FitdoctorError
-    from fitdoctor.recording.reader import read_recording
-    from fitdoctor.trials.fresh import run_trial
-    from fitdoctor.trials.suspicion import suspected
-
-    try:
-        seen = read_recording(recording)
-        for trial in suspected(seen, backends):
-            run_trial(recording, seen, command, trial, talk.say)
-    except FitdoctorError as error:  # the report that follows says what is wrong with it
-        talk.say(f"no settings were tried: {error.message}")
-
-
-def record(
-    script: str,
-    args: list[str],
-    module: bool,
-    *,
-    options: dict[str, Any],
-    talk: Talk,
-    stdout: int | None = None,
-    trials: tuple[str, ...] | None = (),
-    folder: Path | None = None,
-) -> tuple[Path, Outcome]:
-    """Run a script under the recorder: the recording, and how the script ended."""
-    from fitdoctor.recorder import files
-    from fitdoctor.recorder.launch import command_line
-    from fitdoctor.recorder.sampler import machine_record
-
-    recording = files.create_recording(script, folder=folder)
-    header = files.header_record(script=script, argv=args, module=module, options=options)
-    files.begin(recording, header, machine_record())
-    talk.say(f"recording {script} → {_short(recording)}")
-    command = command_line(script, args, module=module)
-    outcome = _record(command, recording, options, talk, stdout)
-    if trials is not None and outcome.code == 0:
-        _try_settings(command, recording, trials, talk)
-    return recording, outcome
-
-
-def _record(
-    command: list[str],
-    recording: Path,
-    options: dict[str, Any],
-    talk: Talk,
-    stdout: int | None,
-) -> Outcome:
-    from fitdoctor.cli.live import Live
-    from fitdoctor.cli.progress import Progress
-    from fitdoctor.recorder.launch import HANG_GRACE_S, OVERSTAY_GRACE_S, launch
-    from fitdoctor.recorder.sampler import Sampler
-
-    progress = Progress(recording)
-    live = Live(recording)
-    samplers: list[Sampler] = []
-
-    def watch(pid: int) -> None:
-        samplers.append(Sampler(pid, recording))
-        samplers[0].start()
-        if not talk.quiet:
-            progress.start()
-        if talk.live and not talk.quiet:
-            live.start()
-
-    try:
-        outcome = launch(
-            command, recording=recording, options=options, on_start=watch, stdout=stdout
-        )
-    finally:
-        for sampler in samplers:
-            sampler.stop()
-        live.stop()
-        progress.stop()
-    _finish_recording(recording, outcome)
-    if outcome.hung:
-        talk.say(
-            f"the script had ended, but its process hung for {HANG_GRACE_S:.0f} s and was "
-            "terminated"
-        )
-    if outcome.overstayed:
-        talk.say(
-            f"the script went on {OVERSTAY_GRACE_S:.0f} s after it was examined and asked "
-            "to end; it was terminated"
-        )
-    return outcome
-
-
-def _finish_recording(recording: Path, outcome: Outcome) -> None:
-    from fitdoctor.recorder.files import append_exit
-    from fitdoctor.recorder.sources import append_sources
-
-    try:
-        append_sources(recording)
-        append_exit(
-            recording, code=outcome.code, signal=outcome.signal, overstayed=outcome.overstayed
-        )
-    except OSError as error:  # the disk is full, or the script deleted the folder
-        say(f"the recording could not be finished: {error.strerror}")
-
-
 def _report_safely(recording: Path, target: Target, reporting: Reporting, talk: Talk) -> int:
     """Report, and return an exit code of ours: the script's own failure must not be lost."""
     from fitdoctor.cli import show_error
@@ -335,7 +214,3 @@ def _report(recording: Path, target: Target, reporting: Reporting, talk: Talk) -
     if behind := misplaced_option(target.args):
         talk.say(f"{behind} stood behind the script and was given to it: our options come before")
     return 0
-
-
-def _short(path: Path) -> str:
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -23,11 +23,19 @@ def breakdown(view: View) -> tuple[Part, ...]:
     return tuple(rows)
 
 
-def curable_parts(view: View) -> dict[str, float]:
-    """What each part has to give; what the loader holds up goes with the wait for it."""
+def curable_parts(view: View, by_input: float = 0.0) -> dict[str, float]:
+    """What each part has to give; what the loader holds up goes with the wait for it.
+
+    Args:
+        view: the workload.
+        by_input: what a cure of the input saves. Where that is more than the wait, the rest is
+            the first batch of each epoch, which is waited for between epochs.
+    """
     parts = as_the_device_sees_it(view)
-    held_up = parts.pop("loader_contention", 0.0)
-    return {**parts, "input_wait": parts.get("input_wait", 0.0) + held_up}
+    waiting = parts.get("input_wait", 0.0) + parts.pop("loader_contention", 0.0)
+    first = min(parts.get("epoch_gap", 0.0), max(0.0, by_input - waiting))
+    parts["epoch_gap"] = parts.get("epoch_gap", 0.0) - first
+    return {**parts, "input_wait": waiting + first}
 
 
 def as_the_device_sees_it(view: View) -> dict[str, float]:

@@ -159,7 +159,9 @@ def _step_time(view: View) -> StepTime:
 
 def _joint(view: View, findings: tuple[Finding, ...]) -> Interval | None:
     cures = [(finding.gain, finding.saves) for finding in findings]
-    gain = gain_of_all(view.costs.total, cures, curable_parts(view))
+    by_input = (saves["input_wait"].value for _, saves in cures if "input_wait" in saves)
+    parts = curable_parts(view, max(by_input, default=0.0))
+    gain = gain_of_all(view.costs.total, cures, parts)
     return None if gain is None else on_another_day(gain)
 
 

@@ -2,8 +2,8 @@
 
 A generator of the user's cannot be read alone without robbing the loop, and a step that is written
 out in the loop's body cannot be called again. So the loop goes on as it is, and a thread looks at
-its stack: in the iterator that the loop reads (loading), in a framework (the step), or in neither
-(the user's own code between them).
+its stack: in the iterator that the loop reads, or in a function whose arrays go into the step
+(loading); in a framework (the step); or in neither (the user's own code between them).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.loop_data import flows_into, is_data
 from fitdoctor.probes.stacks import LOCK_HELD_S, SWITCH_INTERVAL_S
 from fitdoctor.recorder.callsite import is_user_file
 from fitdoctor.recorder.native_work import NativeWork
@@ -29,9 +30,11 @@ PERIOD_S = 0.004
 # A loop that ends meanwhile is not to be watched for ever.
 LONGEST_NS = 60_000_000_000
 MOST_LINES = 5
-FRAMEWORKS = frozenset({"keras", "tensorflow", "jax", "jaxlib", "torch", "optree"})
+# Ours stands around the calls that mark a loop's steps.
+FRAMEWORKS = frozenset({"keras", "tensorflow", "jax", "jaxlib", "torch", "optree", "fitdoctor"})
 
 Line = tuple[str, int, str]
+Called = tuple[CodeType, CodeType, int]  # the function, and the line it is called from
 
 
 @dataclass
@@ -44,6 +47,15 @@ class Share:
     samples: int = 0
     lock_held: int = 0
     lines: Counter[Line] = field(default_factory=Counter)
+
+    def add(self, other: Share) -> None:
+        """Count another's samples as one's own."""
+        self.ns += other.ns
+        self.cpu_ns += other.cpu_ns
+        self.process_cpu_ns += other.process_cpu_ns
+        self.samples += other.samples
+        self.lock_held += other.lock_held
+        self.lines.update(other.lines)
 
     def to_record(self) -> Data:
         return {
@@ -69,6 +81,9 @@ class LoopLines:
         self._interval = sys.getswitchinterval()
         self.loading, self.step, self.own = Share(), Share(), Share()
         self._maker: Counter[Line] = Counter()
+        self._calls: dict[Called, Share] = {}  # of the user's functions, by the loop itself
+        self._step_lines: set[tuple[CodeType, int]] = set()
+        self._returned_data: set[CodeType] = set()
         self._work = NativeWork()
 
     # -- sampling ------------------------------------------------------------------
@@ -112,12 +127,22 @@ class LoopLines:
             self._maker[_line_of(maker, maker.f_code.co_firstlineno)] += 1
             share = self.loading
         else:
-            inside = _until(stack, self._codes)
-            share = self.step if any(_is_framework(one) for one in inside) else self.own
+            share = self._beside_loading(stack)
         user = next((one for one in stack if is_user_file(one.f_code.co_filename)), None)
         if user is not None:
             share.lines[_line_of(user, user.f_lineno)] += 1
         return share
+
+    def _beside_loading(self, stack: list[FrameType]) -> Share:
+        depth = next((n for n, one in enumerate(stack) if one.f_code in self._codes), None)
+        if not depth:
+            return self.own
+        caller, callee = stack[depth], stack[depth - 1]
+        if any(_is_framework(one) for one in stack[:depth]):
+            self._step_lines.add((caller.f_code, caller.f_lineno))
+            return self.step
+        called = (callee.f_code, caller.f_code, caller.f_lineno)
+        return self._calls.setdefault(called, Share())
 
     def _loading_at(self, stack: list[FrameType]) -> FrameType | None:
         """The frame that the loop reads from, if it is being read: of a generator, or of
@@ -140,20 +165,32 @@ class LoopLines:
 
     def _on_call(self, frame: FrameType, event: str, _argument: Any) -> Any:
         caller = frame.f_back
-        if event == "call" and caller is not None and caller.f_code in self._codes:
-            if is_read(frame, caller):
-                self._work.begin(until=frame)
-                return self._work.on_event
-        return None
+        if event != "call" or caller is None or caller.f_code not in self._codes:
+            return None
+        if is_read(frame, caller) or frame.f_code in self._returned_data:
+            self._work.begin(until=frame)
+            return self._work.on_event
+        return self._on_return if is_user_file(frame.f_code.co_filename) else None
 
-    def end_trace(self) -> None:
-        """Tracing ends with the element; where none was made, here."""
+    def _on_return(self, frame: FrameType, event: str, value: Any) -> Any:
+        if event == "return" and is_data(value):
+            self._returned_data.add(frame.f_code)
+        return self._on_return
+
+    def end_trace(self) -> bool:
+        """Tracing ends with the element; where none was made, here.
+
+        Returns:
+            Whether to trace again: a function that makes data was known only when it returned.
+        """
         self._work.end()
         if sys.gettrace() == self._on_call:
             sys.settrace(None)
+        return bool(self._returned_data) and self._work.to_record() is None
 
     def result(self, iterations: int) -> Data:
         """What was seen."""
+        self._sort_calls()
         maker = self._maker.most_common(1)
         return {
             "iterations": iterations,
@@ -163,6 +200,18 @@ class LoopLines:
             "maker": list(maker[0][0]) if maker else None,
             "native": self._work.to_record(),
         }
+
+
+    def _sort_calls(self) -> None:
+        """A function of the user's makes data, or it does something else."""
+        for (function, code, line), share in self._calls.items():
+            steps = frozenset(one for where, one in self._step_lines if where is code)
+            makes = function in self._returned_data and flows_into(code, line, steps)
+            (self.loading if makes else self.own).add(share)
+            if makes:
+                place = (function.co_filename, function.co_firstlineno, function.co_name)
+                self._maker[place] += share.samples
+        self._calls = {}
 
 
 def is_read(callee: FrameType, caller: FrameType) -> bool:
@@ -198,14 +247,6 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
-
-
-def _until(stack: list[FrameType], codes: frozenset[CodeType]) -> Iterator[FrameType]:
-    """The frames that the loop called."""
-    for frame in stack:
-        if frame.f_code in codes:
-            return
-        yield frame
 
 
 def _is_framework(frame: FrameType) -> bool:

@@ -27,6 +27,8 @@ FROZEN_NS = 2_000_000_000
 FROZEN_ITERATIONS = 8
 # Functions that are called in some iterations only are traced later.
 TRACED_ITERATIONS = 8
+# Iterations of a watched loop that are traced, to see how an element is made.
+MOST_TRACES = 2
 SECONDS = 0.8
 
 
@@ -50,7 +52,7 @@ class LoopExamination:
         self._switch: Switch | None = None
         self._seen_compiled = False
         self._lines: LoopLines | None = None
-        self._is_traced = False
+        self._traces = 0
 
     def examine_ended(self) -> None:
         """The loop is over: only its loader can still be probed, and a step without state."""
@@ -104,14 +106,17 @@ class LoopExamination:
         """Enough was seen: trace one more iteration, then the other experiments."""
         iterations = len(self._loop.bodies or [])
         elapsed = self._recorder.clock() - self._begin
-        if self._is_traced:
-            lines.end_trace()
+        if self._traces:
+            if lines.end_trace() and self._traces < MOST_TRACES:
+                self._traces += 1
+                lines.trace()
+                return
             self._lines = None
             self._record_lines(lines, iterations)
         elif elapsed >= FROZEN_NS and iterations >= FROZEN_ITERATIONS:
             lines.end()
             lines.trace()
-            self._is_traced = True
+            self._traces = 1
 
     def _record_lines(self, lines: LoopLines, iterations: int) -> None:
         seen = self._probe("loop_lines", lambda: lines.result(iterations))

@@ -12,7 +12,8 @@ runs ahead.
   spent on the training thread.
 
 ## Predicted gain
-The step without that time, but for one call in 50. Where the callback is most of the time it also
+The step without that time, but for one call in 50; of a callback that works at every tenth batch, say,
+but for one in an epoch. Where the callback is most of the time it also
 slows the steps around it: then halfway between the step on a frozen batch and the rest as measured,
 which are the ends of the interval.
 
@@ -57,6 +58,9 @@ OTHER_RULES = CHECKPOINT_CALLBACKS | {"History", "ProgbarLogger"}
 # How well the step without the callback is known.
 MEASURED_ERROR = 0.1
 MOSTLY_CALLBACK = 0.5
+# Most of a callback's work lies in so few batches that it works at every third at most.
+MOST_OF_THE_WORK = 0.8
+SELDOM = 3
 
 
 class PerBatchCallback:
@@ -77,7 +81,9 @@ class PerBatchCallback:
         if per_step <= 0:
             return None
         total = view.costs.total
-        left = _without(view, per_step) + Interval.around(per_step / EVERY, MEASURED_ERROR)
+        every = _works_every(view)
+        kept = every / max(EVERY, view.steps_per_epoch or EVERY) if every > 1 else 1 / EVERY
+        left = _without(view, per_step) + Interval.around(per_step * min(1.0, kept), MEASURED_ERROR)
         saved = saved_leaving(total, left)
         where = Where(heaviest.file, heaviest.line) if heaviest.file and heaviest.line else None
         return Finding(
@@ -85,18 +91,45 @@ class PerBatchCallback:
             name=self.name,
             where=where,
             message=(
-                f"{heaviest.name} takes {duration(per_step)} after every batch, "
+                f"{heaviest.name} takes {_how_often(per_step, every)}, "
                 f"{percent(per_step / total.value)} of a step"
             ),
             gain=gain(total, saved),
-            cure=Cure(self.safety, f"do it every {EVERY} batches, or in on_epoch_end"),
+            cure=Cure(self.safety, _advice(every)),
             evidence={
                 "callback": heaviest.name,
                 "ns_per_step": round(per_step),
                 "calls": heaviest.count,
+                "works_every": round(every),
             },
             saves={"callbacks": saved},
         )
+
+
+def _works_every(view: View) -> float:
+    """Batches from one that the callbacks work at to the next; 1 where that is every batch.
+
+    A callback that counts batches itself does nothing after most of them.
+    """
+    rows = sorted((ns for block in view.recorded.blocks for ns in block.callbacks), reverse=True)
+    wanted, seen = MOST_OF_THE_WORK * sum(rows), 0.0
+    for count, ns in enumerate(rows, 1):
+        seen += ns
+        if seen >= wanted:
+            return len(rows) / count if len(rows) >= SELDOM * count else 1.0
+    return 1.0
+
+
+def _how_often(per_step: float, every: float) -> str:
+    if every <= 1:
+        return f"{duration(per_step)} after every batch"
+    return f"{duration(per_step * every)} after every {every:.0f}th batch"
+
+
+def _advice(every: float) -> str:
+    if every <= 1:
+        return f"do it every {EVERY} batches, or in on_epoch_end"
+    return "do it more seldom still, or in on_epoch_end"
 
 
 def _without(view: View, per_step: float) -> Interval:
