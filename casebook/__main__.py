@@ -16,7 +16,7 @@ from rich.console import Console
 
 from casebook.case import Case, CaseError, load_all
 from casebook.devices import advised_device
-from casebook.diagnose import diagnose
+from casebook.diagnose import diagnose, diagnose_kept
 from casebook.gain import MOST_ROUNDS, Gain, GainError
 from casebook.gain_cache import GainCache
 from casebook.judge import Judgement, judge, wrong_gain
@@ -67,10 +67,16 @@ def examine(case: Case, options: argparse.Namespace) -> Outcome:
     if missing := missing_here(case, machine_record()):
         return Outcome(case, Judgement((), None, ()), None, 0.0, missing)
     _tell(f"{case.id}: diagnosing")
-    diagnosis = diagnose(case, keep=options.keep, budget_s=options.budget)
+    diagnosis = (
+        diagnose_kept(case, options.kept)
+        if options.kept
+        else diagnose(case, keep=options.keep, budget_s=options.budget)
+    )
     real: Gain | None = None
     problems: tuple[str, ...] = ()
-    if not (options.no_gain or case.is_healthy):
+    if options.kept:
+        real = None if options.no_gain else GainCache(CACHE_FILE).get(case)
+    elif not (options.no_gain or case.is_healthy):
         try:
             real = real_gain(case, fresh=options.fresh, rounds=options.rounds)
         except GainError as error:
@@ -82,7 +88,10 @@ def examine(case: Case, options: argparse.Namespace) -> Outcome:
             problems = (*problems, f"devices advised {advised}, expected {case.devices}")
     judgement = judge(case, diagnosis, real)
     if real is not None and not judgement.is_right and judge(case, diagnosis, None).is_right:
-        judgement, real = measure_longer(case, options, judgement, real)
+        if options.kept:
+            judgement = judge_all_kept(case, options.kept, judgement, real)
+        else:
+            judgement, real = measure_longer(case, options, judgement, real)
     judgement = replace(judgement, reasons=(*judgement.reasons, *problems))
     return Outcome(case, judgement, real, diagnosis.seconds)
 
@@ -118,6 +127,21 @@ def measure_longer(
         GainCache(CACHE_FILE).put(case, real)
     predicted = middle(found)
     return replace(first, predicted=predicted, reasons=tuple(wrong_gain(predicted, real))), real
+
+
+def judge_all_kept(case: Case, kept: Path, first: Judgement, real: Gain) -> Judgement:
+    """The same from the recordings of all diagnoses that were kept; no gain is measured."""
+    found = [first]
+    for number in range(2, DIAGNOSES + 1):
+        folder = kept / f"again{number}"
+        if not (folder / case.id).is_dir():
+            continue
+        again = judge(case, diagnose_kept(case, folder), None)
+        if not again.is_right:
+            return again
+        found.append(again)
+    predicted = middle(found)
+    return replace(first, predicted=predicted, reasons=tuple(wrong_gain(predicted, real)))
 
 
 def real_gain(case: Case, *, fresh: bool, rounds: int = MOST_ROUNDS) -> Gain:
@@ -157,6 +181,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--budget", type=float, help="seconds of training to examine")
     parser.add_argument("--fresh", action="store_true", help="measure gains again, cached or not")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep reports and output in DIR")
+    parser.add_argument(
+        "--kept", type=Path, metavar="DIR", help="judge the recordings kept there, run nothing"
+    )
     return parser
 
 

@@ -49,6 +49,20 @@ def diagnose(
         return _read(folder / "out.json", finished, timeout_s)
 
 
+def diagnose_kept(case: Case, kept: Path) -> Diagnosis:
+    """Judge a recording that an earlier run kept, by the rules as they are now."""
+    recording = kept / case.id / "recording.rec"
+    if not recording.is_file():
+        return Diagnosis(None, 0.0, f"no recording was kept in {recording.parent}")
+    with tempfile.TemporaryDirectory(prefix=f"casebook-{case.id}-") as name:
+        folder = Path(name)
+        command = [sys.executable, "-m", "fitdoctor", "report", "-o", "out.json"]
+        finished = run_process(
+            [*command, str(recording.resolve())], folder=folder, env={}, timeout_s=TIMEOUT_S
+        )
+        return _read(folder / "out.json", finished, TIMEOUT_S)
+
+
 def _read(path: Path, finished: Finished, timeout_s: float) -> Diagnosis:
     if finished.timed_out:
         return Diagnosis(None, finished.seconds, f"no verdict within {timeout_s:.0f} s")

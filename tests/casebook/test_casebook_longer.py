@@ -54,7 +54,7 @@ class Fake:
         return Gain(ratio, ratio, ratio, 1)
 
 
-OPTIONS = Namespace(keep=None, budget=None, no_gain=False, fresh=True, rounds=1)
+OPTIONS = Namespace(keep=None, kept=None, budget=None, no_gain=False, fresh=True, rounds=1)
 
 
 @pytest.fixture
@@ -82,3 +82,23 @@ def test_a_wrong_price_stays_wrong(monkeypatch, case):
 def test_a_cause_that_comes_and_goes_is_wrong(monkeypatch, case):
     Fake(monkeypatch, [6.0, "IN001", 3.0], [3.0, 3.1])
     assert not command.examine(case, OPTIONS).judgement.is_right
+
+
+def test_kept_recordings_are_judged_without_a_run(case, monkeypatch, tmp_path) -> None:
+    fake = Fake(monkeypatch, [9.0, 2.0, 2.2], [])
+    monkeypatch.setattr(command, "diagnose_kept", lambda case, kept: fake.diagnose(case))
+    monkeypatch.setattr(command.GainCache, "get", lambda cache, case: Gain(2.0, 1.9, 2.1, 1))
+    for number in (2, 3):
+        (tmp_path / f"again{number}" / case.id).mkdir(parents=True)
+    options = Namespace(**{**vars(OPTIONS), "kept": tmp_path})
+    outcome = command.examine(case, options)
+    assert outcome.judgement.is_right
+    assert outcome.judgement.predicted.ratio == 2.2
+
+
+def test_a_case_that_was_not_kept_is_not_right(case, monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(command.GainCache, "get", lambda cache, case: None)
+    options = Namespace(**{**vars(OPTIONS), "kept": tmp_path})
+    outcome = command.examine(case, options)
+    assert not outcome.judgement.is_right
+    assert "no recording was kept" in " ".join(outcome.judgement.reasons)

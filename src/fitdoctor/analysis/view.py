@@ -157,6 +157,21 @@ class View:
             return None
         return Interval.maximum(self.frozen, measured)
 
+    @property
+    def dispatch_share(self) -> float | None:
+        """The part of a frozen step that does not grow with the batch: starting its operations."""
+        data = self.result("batch_scaling")
+        if not data or self.frozen is None:
+            return None
+        times = {int(rows): from_windows(one["ns"]) for rows, one in data["sizes"].items()}
+        known = sorted((rows, one.value) for rows, one in times.items() if one is not None)
+        if len(known) < 2:
+            return None
+        (fewer, short), (more, long) = known[0], known[-1]
+        per_row = max(0.0, (long - short) / (more - fewer))
+        fixed = max(0.0, short - per_row * fewer)
+        return fixed / max(1.0, fixed + per_row * int(data["rows"]))
+
     def result(self, probe: str) -> dict[str, Any] | None:
         """A probe's data."""
         return self.recorded.result(probe)

@@ -60,6 +60,7 @@ def saved_by(
     first_saved_ns: float = 0.0,
     first_batches: bool = True,
     lock_is_freed: bool = False,
+    under_lock: Interval | None = None,
 ) -> Interval:
     """Nanoseconds per step that a loader of this speed would save.
 
@@ -75,6 +76,8 @@ def saved_by(
         first_saved_ns: what each epoch's first batch was seen to save, spread over the epoch.
         first_batches: whether the first batch of an epoch gains as well.
         lock_is_freed: the cure does away with the Python code that held up the step's own.
+        under_lock: Python that a batch still needs: in another thread, but the step's own Python,
+            which starts its operations, waits for the same lock.
     """
     loader = view.loader.ns if view.loader is not None else loader_after
     step = view.ceiling_step
@@ -82,8 +85,12 @@ def saved_by(
     model = StepModel.fitted(now.value, step.value, loader.value)
     if lock_is_freed and loads_beside(view) and step.value < UNTOLD * loader.value:
         model = StepModel(1.0)
+    if overlapped:
+        model = StepModel(1.0)
     left = step_left(view)
-    then = (StepModel(1.0) if overlapped else model).core(left, loader_after)
+    if under_lock is not None:
+        left = left + under_lock.scaled(model.overlap * (view.dispatch_share or 0.0))
+    then = model.core(left, loader_after)
     if cores:
         shared = loader_after.scaled(cores) + left.scaled(min(view.frozen_cores, view.cpus))
         then = Interval.maximum(then, shared.scaled(1.0 / view.cpus))

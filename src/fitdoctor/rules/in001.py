@@ -19,7 +19,8 @@ and the training step, waiting. More threads change nothing, since they wait for
 One batch is traced to see how much of its time is native calls (decoding an image, say): array
 code keeps those. The rest, Python itself, is taken to become 80 times faster (20 to 300: what
 NumPy or TensorFlow ops usually gain over a Python loop); to that comes what Keras needs for a
-batch that costs nothing to make (measured, for a PyDataset), overlapped as it is now; a function
+batch that costs nothing to make (measured, for a PyDataset), overlapped as it is now, but not with
+the Python that starts a step's operations, since both need Python's lock; a function
 in tf.data that is called per element costs 0.03 ms (0.02 to 0.3) per element as TensorFlow ops.
 Work of a generator is best done once, before training: then next to nothing of it is left. Where
 at least half is native and several samples at a time would gain more, that is the cure and the
@@ -159,7 +160,9 @@ def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
     by_arrays = Interval.maximum(likely, _by_ops(view)) + floor
     # A function of a pipeline becomes ops that run per element, in as many threads as before.
     in_pipeline = view.input.get("kind") == "tf.data"
-    saved = saved_by(view, by_arrays, overlapped=False, lock_is_freed=not in_pipeline)
+    saved = saved_by(
+        view, by_arrays, overlapped=False, lock_is_freed=not in_pipeline, under_lock=floor
+    )
     if native < MOSTLY_NATIVE or view.cpus < 2:
         return saved, False
     side_by_side = saved_by(
