@@ -32,6 +32,9 @@ MIN_RECURRING = 3
 # Changes of epochs from which on the first can be told from the others.
 ENOUGH_CHANGES = 3
 
+# Calls of which the usual start can be told.
+ENOUGH_STARTS = 4
+
 # What marks the steps of a loop whose loader is not seen.
 FUNCTION_MARKERS = ("tf.function", "jax.jit", "optimizer")
 
@@ -250,13 +253,24 @@ def _extras(
     extras["checkpoint_epoch"] = checkpoint
     later = workload.calls[1:]
     if later:
-        starts = [call.start_up for call in later if call.start_up is not None]
-        extras["start_up"] = sum(starts) / call_steps
+        starts = [float(call.start_up) for call in later if call.start_up is not None]
+        extras["start_up"] = _usual_total(starts) / call_steps
     gap = max(0.0, _epoch_gap(workload, rows, core) - iterator_waits(workload).ns)
     waits = min(gap, _first_waits(rows)) if _waits_before_steps(workload) else 0.0
     extras["input_wait_epoch"] = waits / call_steps
     extras["epoch_gap"] = (gap - waits) / call_steps
     return {name: value for name, value in extras.items() if value > 0}
+
+
+def _usual_total(starts: list[float]) -> float:
+    """What the later calls' starts take, each as long as is usual.
+
+    The second call still takes memory that the first one has not given back yet, and is several
+    times as long; of few calls such a one would be most.
+    """
+    if len(starts) < ENOUGH_STARTS:
+        return sum(starts)
+    return statistics.median(starts) * len(starts)
 
 
 def _validations(workload: RecordedWorkload) -> list[tuple[float, float]]:

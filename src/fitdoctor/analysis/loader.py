@@ -84,9 +84,9 @@ def _watched(workload: RecordedWorkload, core: Interval) -> Loader | None:
         return None
     part = seen.parts["loading"]
     ns = core.value * seen.loading
-    # On JAX the last step may still be computed meanwhile, by other threads.
-    on_jax = workload.detail.get("backend") == "jax"
-    cores = seen.cores("loading", own_thread=on_jax)
+    # On JAX the last step may still be computed meanwhile; torch's threads spin for a while.
+    alone = workload.detail.get("backend") in ("jax", "torch")
+    cores = seen.cores("loading", own_thread=alone)
     hot = seen.hot_line("loading")
     return Loader(
         ns=Interval.around(ns, seen.error_of(seen.loading)),

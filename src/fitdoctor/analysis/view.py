@@ -188,7 +188,6 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
     costs = group_costs(workload) if group else fit_costs(workload)
     if costs is None:
         return None
-    frozen = workload.result("frozen_batch")
     return View(
         recorded=workload,
         costs=costs,
@@ -204,11 +203,19 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
             for event in events
             if event.name == "compile_call"
         ),
-        frozen_cores=float(frozen.get("own_cores", 1.0)) if frozen else 1.0,
+        frozen_cores=_frozen_cores(workload),
         accelerators=len(recording.machine.get("accelerators") or ()),
         faulting=_faulting(recording),
         memory_share=_memory_share(recording),
     )
+
+
+def _frozen_cores(workload: RecordedWorkload) -> float:
+    """CPU use of a step without its input."""
+    frozen, seen = workload.result("frozen_batch"), loop_lines(workload)
+    if frozen:
+        return float(frozen.get("own_cores", 1.0))
+    return 1.0 if seen is None else seen.cores("step", own_thread=False)
 
 
 def _faulting(recording: Recording) -> tuple[tuple[int, int, float], ...]:
