@@ -116,6 +116,17 @@ def test_validation_is_spread_over_the_steps_by_its_typical_pass() -> None:
     assert costs.parts["validation"] == pytest.approx(3 * 100 * MS / 200)
 
 
+@pytest.mark.parametrize(("starts", "usual"), [((400, 80, 90, 85, 90), 90), ((400, 80), 240)])
+def test_a_long_start_among_many_is_not_the_usual_one(starts: tuple[int, ...], usual: int) -> None:
+    base = fit_workload()
+    first = replace(base.calls[0], steps=20)
+    later = [replace(first, start_up=start * MS) for start in starts]
+    costs = fit_costs(replace(base, calls=(first, *later)))
+    assert costs is not None
+    steps = 20 * (len(starts) + 1)
+    assert costs.parts["start_up"] == pytest.approx(usual * len(starts) * MS / steps, rel=0.01)
+
+
 def test_one_long_call_is_no_group() -> None:
     assert not is_group(fit_workload())
     assert not is_group(call_group(calls=4))

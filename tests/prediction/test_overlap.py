@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fitdoctor.diagnosis.breakdown import curable_parts
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain, joint_gain, saved_leaving
 from fitdoctor.prediction.overlap import StepModel
+from synthetic import MS, fit_workload, loader, view, windows
 
 times = st.floats(1.0, 1e9)
 
@@ -99,3 +103,20 @@ def test_a_gain_holds_its_own_value(total: float, share: float, error: float) ->
     found = gain(Interval.exact(total), saved_leaving(Interval.exact(total), left))
     assert found.low <= found.value <= found.high
     assert found.value == pytest.approx(1 / share, rel=0.01)
+
+
+def test_what_a_cure_of_the_input_saves_between_epochs_is_not_counted_twice() -> None:
+    workload = fit_workload(
+        period=10 * MS,
+        step=2 * MS,
+        wait=8 * MS,
+        probes={"frozen_batch": windows(2 * MS), "loader_alone": loader(9 * MS)},
+    )
+    seen = view(replace(workload, calls=(replace(workload.calls[0], epochs=10),)))
+    gap = {**seen.costs.parts, "epoch_gap": 3.0 * MS}
+    seen = replace(seen, costs=replace(seen.costs, parts=gap))
+    parts = curable_parts(seen, 10.0 * MS)
+    assert parts["input_wait"] + parts["epoch_gap"] == pytest.approx(11 * MS, rel=0.01)
+    assert parts["input_wait"] == pytest.approx(10 * MS, rel=0.01)
+    # A cure that needs nothing of the gap leaves it to others.
+    assert curable_parts(seen, 5.0 * MS)["epoch_gap"] == pytest.approx(3 * MS)

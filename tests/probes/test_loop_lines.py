@@ -12,10 +12,13 @@ import numpy as np
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.loop_lines import LoopLines
 
-ITERATIONS = 20
+ITERATIONS = 60
 # A function that stands in a framework's module.
 FRAMEWORK: dict[str, Any] = {"__name__": "keras.src.layers", "time": time}
-exec(compile("def step(ms): time.sleep(ms / 1000)", "/lib/site-packages/keras/x.py", "exec"), FRAMEWORK)
+exec(
+    compile("def step(ms): time.sleep(ms / 1000)", "/lib/site-packages/keras/x.py", "exec"),
+    FRAMEWORK,
+)
 step: Callable[[float], None] = FRAMEWORK["step"]
 
 

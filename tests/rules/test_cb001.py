@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fitdoctor.recording.schema import CallbackTotal
@@ -61,3 +63,21 @@ def test_a_callback_that_is_nearly_all_leaves_between_the_frozen_step_and_the_re
     assert finding.gain.value == pytest.approx(10 / (0.6 + 9 / 50), rel=0.02)
     assert finding.gain.low < 10 / (1.0 + 9 / 50)
     assert finding.gain.high > 10 / (0.2 + 9 / 50)
+
+
+def test_a_callback_that_works_now_and_then_keeps_more_of_its_work() -> None:
+    # At every tenth batch 50 ms, 5 ms a step; of 100 batches in an epoch one is left.
+    total = CallbackTotal("Monitor", "batch", 200, 5 * MS * 200, "/user/cb.py", 14)
+    workload = fit_workload(
+        period=10 * MS,
+        step=4 * MS,
+        callbacks=5 * MS,
+        callback_totals=(total,),
+        detail={"steps_per_epoch": 100},
+    )
+    rare = tuple(50 * MS if n % 10 == 9 else 0 for n in range(200))
+    blocks = (replace(workload.blocks[0], callbacks=rare),)
+    finding = RULE.detect(view(replace(workload, blocks=blocks)))
+    assert finding is not None
+    assert "every 10th batch" in finding.message
+    assert finding.gain.value == pytest.approx(10 / (10 - 5 * 9 / 10), rel=0.05)

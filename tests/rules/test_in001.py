@@ -250,3 +250,51 @@ def test_silent_where_most_of_the_wait_is_not_the_loaders() -> None:
 
 def test_a_loader_that_holds_the_lock_is_in_the_steps_way_too() -> None:
     assert RULE.detect(fought_over(0.9)) is not None
+
+
+def scaling(small: float, large: float) -> dict:
+    return {"rows": 32, "sizes": {"8": windows(small), "128": windows(large)}}
+
+
+@pytest.mark.parametrize(("large", "beside"), [(1 * MS, 0.5 * MS), (4 * MS, 0.0)])
+def test_python_for_a_batch_shares_the_lock_with_a_step_that_only_starts_operations(
+    large: float, beside: float
+) -> None:
+    # Keras needs 0.5 ms of Python for a batch that costs nothing; a step 1 ms, of dispatch or not.
+    probes = {
+        "frozen_batch": windows(1 * MS),
+        "input": PYDATASET,
+        "loader_alone": loader(19 * MS, user_share=1.0),
+        "adapter_floor": windows(0.5 * MS),
+        "batch_scaling": scaling(1 * MS - (large - 1 * MS) / 4, large),
+    }
+    found = RULE.detect(view(fit_workload(period=20 * MS, step=MS, wait=19 * MS, probes=probes)))
+    assert found is not None
+    left = 20 * MS / found.gain.value
+    assert left == pytest.approx(1.0 * MS + beside, rel=0.25)
+
+
+def test_as_tensorflow_ops_the_python_between_native_calls_goes_too() -> None:
+    source = {
+        "count": 100,
+        "wall_ns": 100 * 60 * MS,
+        "cpu_ns": 100 * 60 * MS,
+        "native": {
+            "native_ns": 40 * MS,
+            "events": 900,
+            "traced_ns": 70 * MS,
+            "complete": True,
+            "random": True,
+        },
+    }
+    probes = {
+        "frozen_batch": windows(4 * MS),
+        "input": {"kind": "generator", "name": "images", "file": "/user/data.py", "line": 9},
+        "source": source,
+    }
+    found = RULE.detect(
+        view(fit_workload(period=62 * MS, step=4 * MS, wait=58 * MS, probes=probes))
+    )
+    assert found is not None
+    # 40 ms of native work on two cores, beside a step of 4 ms.
+    assert 62 * MS / found.gain.value == pytest.approx((40 + 4 + 2) / 2 * MS, rel=0.1)

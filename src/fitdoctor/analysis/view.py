@@ -240,9 +240,7 @@ def _memory_share(recording: Recording) -> float | None:
     return max(used) / limit if limit and used else None
 
 
-def _frozen(
-    workload: RecordedWorkload, costs: Costs, *, is_alone: bool = False
-) -> Interval | None:
+def _frozen(workload: RecordedWorkload, costs: Costs, *, is_alone: bool = False) -> Interval | None:
     """The step on one batch: of a loop without a loader, its compiled function called again.
 
     Where a loop ended before that, its own body stands in, but only on TensorFlow, where a

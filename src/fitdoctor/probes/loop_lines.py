@@ -11,6 +11,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import itertools
 import sys
 import threading
 import time
@@ -27,6 +28,7 @@ from fitdoctor.recorder.callsite import is_user_file
 from fitdoctor.recorder.native_work import NativeWork
 
 PERIOD_S = 0.004
+GOLDEN = 0.6180339887
 # A loop that ends meanwhile is not to be watched for ever.
 LONGEST_NS = 60_000_000_000
 MOST_LINES = 5
@@ -101,9 +103,12 @@ class LoopLines:
 
     def _run(self) -> None:
         last = self._clocks()
-        begin = last[0]
+        begin, count = last[0], 0
         while not self._stop.is_set() and last[0] - begin < LONGEST_NS:
-            time.sleep(PERIOD_S)
+            # Never in step with the loop: a part that comes at every fourth millisecond is not all.
+            count += 1
+            asked = PERIOD_S * (0.5 + count * GOLDEN % 1.0)
+            time.sleep(asked)
             now = self._clocks()
             frame = sys._current_frames().get(self._thread)
             if frame is not None:
@@ -113,7 +118,7 @@ class LoopLines:
                 share.cpu_ns += own
                 share.process_cpu_ns += process
                 share.samples += 1
-                share.lock_held += passed > (PERIOD_S + LOCK_HELD_S) * 1e9
+                share.lock_held += passed > (asked + LOCK_HELD_S) * 1e9
             last = now
 
     def _clocks(self) -> tuple[int, int, int]:
@@ -148,7 +153,7 @@ class LoopLines:
         """The frame that the loop reads from, if it is being read: of a generator, or of
         whatever else a `for` of the loop, or of a caller of it, calls for its next element.
         """
-        for callee, caller in zip(stack, stack[1:], strict=False):
+        for callee, caller in itertools.pairwise(stack):
             if caller.f_code in self._codes and is_read(callee, caller):
                 return callee
         return None
@@ -170,7 +175,11 @@ class LoopLines:
         if is_read(frame, caller) or frame.f_code in self._returned_data:
             self._work.begin(until=frame)
             return self._work.on_event
-        return self._on_return if is_user_file(frame.f_code.co_filename) else None
+        if is_user_file(frame.f_code.co_filename):
+            return self._on_return
+        if _is_framework(frame):
+            self._step_lines.add((caller.f_code, caller.f_lineno))
+        return None
 
     def _on_return(self, frame: FrameType, event: str, value: Any) -> Any:
         if event == "return" and is_data(value):
@@ -200,7 +209,6 @@ class LoopLines:
             "maker": list(maker[0][0]) if maker else None,
             "native": self._work.to_record(),
         }
-
 
     def _sort_calls(self) -> None:
         """A function of the user's makes data, or it does something else."""

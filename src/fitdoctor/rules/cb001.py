@@ -12,10 +12,10 @@ runs ahead.
   spent on the training thread.
 
 ## Predicted gain
-The step without that time, but for one call in 50; of a callback that works at every tenth batch, say,
-but for one in an epoch. Where the callback is most of the time it also
-slows the steps around it: then halfway between the step on a frozen batch and the rest as measured,
-which are the ends of the interval.
+The step without that time, but for one call in 50; of a callback that works at every tenth batch
+only, but for one in an epoch. Where the callback is most of the time it also slows the steps around
+it: then halfway between the step on a frozen batch and the rest as measured, which are the ends of
+the interval.
 
 ## Example
 ```python
@@ -116,7 +116,8 @@ def _works_every(view: View) -> float:
     for count, ns in enumerate(rows, 1):
         seen += ns
         if seen >= wanted:
-            return len(rows) / count if len(rows) >= SELDOM * count else 1.0
+            every = MOST_OF_THE_WORK * len(rows) / count
+            return every if every >= SELDOM else 1.0
     return 1.0
 
 

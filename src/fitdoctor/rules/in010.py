@@ -99,7 +99,9 @@ class NoOverlap:
             ),
             gain=gain(view.costs.total, saved),
             cure=Cure(
-                "advice" if kind == "generator" else self.safety, _advice(view, kind), _edits(view, kind)
+                "advice" if kind == "generator" else self.safety,
+                _advice(view, kind),
+                _edits(view, kind),
             ),
             evidence={
                 "step_ns": round(view.core.value),
