@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
+from fitdoctor.probes import loop_lines
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.loop_lines import LoopLines
 
@@ -192,6 +194,17 @@ def test_a_function_whose_arrays_go_into_the_step_is_loading() -> None:
     assert shares(seen)["loading"] > 0.6
     assert seen["maker"][2] == "as_arrays"
     assert seen["native"]["events"] > 100
+
+
+def test_a_loop_that_ends_meanwhile_is_not_watched_for_ever(monkeypatch) -> None:
+    monkeypatch.setattr(loop_lines, "LONGEST_NS", 20_000_000)
+    before = sys.getswitchinterval()
+    lines = LoopLines(test_a_loop_that_ends_meanwhile_is_not_watched_for_ever.__code__)
+    lines.begin()
+    assert sys.getswitchinterval() < before
+    lines._sampler.join(5)
+    assert not lines._sampler.is_alive()
+    assert sys.getswitchinterval() == pytest.approx(before)
 
 
 def test_a_tracer_of_the_users_own_is_left_alone() -> None:

@@ -99,9 +99,14 @@ class LoopLines:
         """Stop looking."""
         self._stop.set()
         self._sampler.join()
-        sys.setswitchinterval(self._interval)
 
     def _run(self) -> None:
+        try:
+            self._sample()
+        finally:
+            sys.setswitchinterval(self._interval)
+
+    def _sample(self) -> None:
         last = self._clocks()
         begin, count = last[0], 0
         while not self._stop.is_set() and last[0] - begin < LONGEST_NS:
