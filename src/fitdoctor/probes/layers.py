@@ -152,17 +152,25 @@ def _time_alone(backend: Backend, rows: list[tuple[Data, Forward]], values: dict
     with_inner: Counter[str] = Counter()
     for row, _ in rows:
         with_inner[str(row["inside"] or row["name"])] += int(row["ns"])
-    outer = [pair for pair in rows if not pair[0]["inside"]]
-    outer.sort(key=lambda pair: -with_inner[str(pair[0]["name"])])
+    outer = [
+        (row, forward)
+        for row, forward in rows
+        if not (row["inside"] or row["is_model"] or getattr(forward.layer, "layers", None))
+    ]
+    arithmetic_of_all = sum(_flops(row) for row, _ in outer) or 1.0
+
+    def share(row: Data) -> float:
+        # A recurrence called eagerly is nearly all fixed price: what is left of it may drown in
+        # noise, so that its arithmetic counts as well.
+        by_time = with_inner[str(row["name"])] / whole
+        return max(by_time, _flops(row) / arithmetic_of_all)
+
+    outer.sort(key=lambda pair: -share(pair[0]))
     # A layer that leaves for Python may cost little when called eagerly: users' own come too.
     worth = [
-        (row, forward)
-        for row, forward in outer
-        if with_inner[str(row["name"])] >= ALONE_SHARE * whole or row["is_user"]
+        (row, forward) for row, forward in outer if share(row) >= ALONE_SHARE or row["is_user"]
     ]
     for row, forward in worth[:ALONE_LAYERS]:
-        if row["is_model"] or getattr(forward.layer, "layers", None):
-            continue
         try:
             step = layer_step(
                 backend.name, forward.layer, forward.inputs, values, is_first=forward.is_first
@@ -171,6 +179,10 @@ def _time_alone(backend: Backend, rows: list[tuple[Data, Forward]], values: dict
             row.update(backward=step.backward, host_ops=step.host_ops, loops=step.loops)
         except Exception as error:  # noqa: BLE001 - a layer that cannot stand alone is no failure
             row["alone_reason"] = f"{type(error).__name__}: {str(error)[:120]}"
+
+
+def _flops(row: Data) -> float:
+    return float(row.get("flops") or 0.0)
 
 
 def timed_alone(backend: Backend, run: Callable[[], Any]) -> Data:

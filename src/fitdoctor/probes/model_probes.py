@@ -137,7 +137,7 @@ class ModelExamination:
 
     def _try_layers(self, rows: list[Data], *, at_ceiling: bool) -> None:
         whole = sum(float(row["ns"]) for row in rows)
-        if not whole:
+        if not any(_cost(row) for row in rows):
             return
         if any(row["settings"].get("groups", 1) > 1 and row["ns"] > 0.2 * whole for row in rows):
             self._try("ungrouped", Change(layer=_ungrouped))
