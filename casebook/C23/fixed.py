@@ -38,7 +38,7 @@ def main():
     )
     loss_fn = keras.losses.BinaryCrossentropy()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    epochs = max(1, round(20 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
+    epochs = max(1, round(150 * float(os.environ.get("CASEBOOK_SCALE", "1"))))
     for epoch in range(epochs):
         total = 0.0
         for x, y in minibatches(signals, labels, rng):
