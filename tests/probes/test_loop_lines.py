@@ -42,15 +42,18 @@ def reader(number: int) -> int:
     return number
 
 
-def watched(loop: Callable[[Callable[[], None]], None]) -> Data:
+def watched(
+    loop: Callable[[Callable[[], None]], None], marked_in: Callable[..., Any] | None = None
+) -> Data:
     """What is seen of a loop that calls what it is given once in each of its bodies."""
     found: list[LoopLines] = []
+    code = (marked_in or loop).__code__
     bodies = 0
 
     def mark() -> None:
         nonlocal bodies
         if not found:
-            found.append(LoopLines(loop.__code__))
+            found.append(LoopLines(code))
             found[0].begin()
         bodies += 1
         if bodies == ITERATIONS - 3:
@@ -110,10 +113,7 @@ def test_a_generator_that_waits_is_loading_without_cpu() -> None:
 
 def test_a_generator_that_computes_in_python_uses_the_cpu() -> None:
     def loop(mark: Callable[[], None]) -> None:
-        source = elements(busy, 8)
-        while True:
-            if next(source, None) is None:
-                return
+        for _ in elements(busy, 8):
             step(1)
             mark()
 
@@ -125,6 +125,25 @@ def test_a_generator_that_computes_in_python_uses_the_cpu() -> None:
     assert seen["native"]["events"] > 100
     assert seen["native"]["native_ns"] < 0.5 * seen["native"]["traced_ns"]
     assert seen["native"]["random"] is False
+
+
+def test_elements_that_are_asked_for_one_by_one_are_data_where_they_go_into_the_step() -> None:
+    def arrays() -> Iterator[Any]:
+        for number in range(ITERATIONS + 1):
+            yield as_arrays(number)
+
+    def loop(mark: Callable[[], None]) -> None:
+        source = arrays()
+        while (number := len(seen_numbers)) < ITERATIONS:
+            x, _ = next(source)
+            step(len(x) / 4)
+            seen_numbers.append(number)
+            mark()
+
+    seen_numbers: list[int] = []
+    seen = watched(loop)
+    assert shares(seen)["loading"] > 0.6
+    assert seen["maker"][2] == "arrays"
 
 
 def test_what_a_for_calls_is_loading_though_no_generator() -> None:
@@ -205,6 +224,42 @@ def test_a_loop_that_ends_meanwhile_is_not_watched_for_ever(monkeypatch) -> None
     lines._sampler.join(5)
     assert not lines._sampler.is_alive()
     assert sys.getswitchinterval() == pytest.approx(before)
+
+
+def test_a_generator_that_trains_is_no_loader() -> None:
+    def loop(mark: Callable[[], None]) -> Iterator[int]:
+        for number in range(ITERATIONS):
+            step(5)
+            mark()
+            yield number
+
+    def outer(mark: Callable[[], None]) -> None:
+        for _ in loop(mark):
+            pass
+
+    seen = watched(outer, marked_in=loop)
+    assert seen["maker"] is None
+    assert shares(seen)["step"] > 0.7
+
+
+def test_what_other_loops_of_the_body_go_through_is_no_data() -> None:
+    def norms(ms: float) -> Iterator[float]:
+        for _ in range(2):
+            step(ms)
+            yield 1.0
+
+    def loop(mark: Callable[[], None]) -> None:
+        total = 0.0
+        for _ in range(ITERATIONS):
+            for norm in norms(2):
+                total += norm
+            total += sum(norm for norm in norms(1))
+            mark()
+
+    seen = watched(loop)
+    assert seen["maker"] is None
+    assert shares(seen)["loading"] == 0
+    assert shares(seen)["step"] > 0.6
 
 
 def test_a_tracer_of_the_users_own_is_left_alone() -> None:

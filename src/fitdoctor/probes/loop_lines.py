@@ -36,7 +36,8 @@ MOST_LINES = 5
 FRAMEWORKS = frozenset({"keras", "tensorflow", "jax", "jaxlib", "torch", "optree", "fitdoctor"})
 
 Line = tuple[str, int, str]
-Called = tuple[CodeType, CodeType, int]  # the function, and the line it is called from
+# The function, the line it is called from, and whether a framework was at work in it.
+Called = tuple[CodeType, CodeType, int, bool]
 
 
 @dataclass
@@ -77,7 +78,8 @@ class LoopLines:
         """To be made on the loop's own thread, inside its body."""
         self._thread = threading.get_ident()
         self._clock = time.pthread_getcpuclockid(self._thread)
-        self._codes = frozenset(_codes_around(loop_code))
+        # Of the functions around the body: the `for`s that it lies in, by their instruction.
+        self._fors = _fors_around(loop_code)
         self._stop = threading.Event()
         self._sampler = threading.Thread(target=self._run, daemon=True, name="fitdoctor-lines")
         self._interval = sys.getswitchinterval()
@@ -144,24 +146,32 @@ class LoopLines:
         return share
 
     def _beside_loading(self, stack: list[FrameType]) -> Share:
-        depth = next((n for n, one in enumerate(stack) if one.f_code in self._codes), None)
+        depth = next((n for n, one in enumerate(stack) if one.f_code in self._fors), None)
         if not depth:
             return self.own
         caller, callee = stack[depth], stack[depth - 1]
-        if any(_is_framework(one) for one in stack[:depth]):
+        in_framework = any(_is_framework(one) for one in stack[:depth])
+        if in_framework and not _is_users_generator(callee):
             self._step_lines.add((caller.f_code, caller.f_lineno))
             return self.step
-        called = (callee.f_code, caller.f_code, caller.f_lineno)
+        called = (callee.f_code, caller.f_code, caller.f_lineno, in_framework)
         return self._calls.setdefault(called, Share())
 
     def _loading_at(self, stack: list[FrameType]) -> FrameType | None:
-        """The frame that the loop reads from, if it is being read: of a generator, or of
-        whatever else a `for` of the loop, or of a caller of it, calls for its next element.
-        """
+        """What a `for` around the body calls for its next element, if it does so now."""
         for callee, caller in itertools.pairwise(stack):
-            if caller.f_code in self._codes and is_read(callee, caller):
+            if self._is_read(callee, caller):
                 return callee
         return None
+
+    def _is_read(self, callee: FrameType, caller: FrameType) -> bool:
+        """Whether a `for` around the body asked `callee` for its next element.
+
+        A generator that the body itself lies in is no loader: it trains. Nor is what other `for`s
+        go through inside the body, as a model's parameters.
+        """
+        fors = self._fors.get(caller.f_code, frozenset())
+        return callee.f_code not in self._fors and _instruction(caller) in fors
 
     # -- one element, traced ---------------------------------------------------------
 
@@ -175,9 +185,9 @@ class LoopLines:
 
     def _on_call(self, frame: FrameType, event: str, _argument: Any) -> Any:
         caller = frame.f_back
-        if event != "call" or caller is None or caller.f_code not in self._codes:
+        if event != "call" or caller is None or caller.f_code not in self._fors:
             return None
-        if is_read(frame, caller) or frame.f_code in self._returned_data:
+        if self._is_read(frame, caller) or frame.f_code in self._returned_data:
             self._work.begin(until=frame)
             return self._work.on_event
         if is_user_file(frame.f_code.co_filename):
@@ -217,43 +227,51 @@ class LoopLines:
 
     def _sort_calls(self) -> None:
         """A function of the user's makes data, or it does something else."""
-        for (function, code, line), share in self._calls.items():
+        for (function, code, line, in_framework), share in self._calls.items():
             steps = frozenset(one for where, one in self._step_lines if where is code)
-            makes = function in self._returned_data and flows_into(code, line, steps)
-            (self.loading if makes else self.own).add(share)
-            if makes:
+            if function in self._returned_data and flows_into(code, line, steps):
+                self.loading.add(share)
                 place = (function.co_filename, function.co_firstlineno, function.co_name)
                 self._maker[place] += share.samples
+            else:
+                (self.step if in_framework else self.own).add(share)
         self._calls = {}
 
 
-def is_read(callee: FrameType, caller: FrameType) -> bool:
-    """Whether `caller` asked `callee` for the next element of an iterator."""
-    if callee.f_code.co_flags & inspect.CO_GENERATOR:
-        return True
-    return _is_for(caller.f_code, caller.f_lasti)
+def _fors_around(loop_code: CodeType) -> dict[CodeType, frozenset[int]]:
+    """The function that the loop's marker is called in, and the user's functions that call it."""
+    found: dict[CodeType, frozenset[int]] = {}
+    for frame in _outwards(sys._getframe(1)):
+        code = frame.f_code
+        if (found or code is loop_code) and is_user_file(code.co_filename):
+            found[code] = found.get(code, frozenset()) | _enclosing(code, frame.f_lasti)
+    return found or {loop_code: frozenset()}
+
+
+def _enclosing(code: CodeType, offset: int) -> frozenset[int]:
+    """The `for`s whose bodies an instruction lies in."""
+    return frozenset(
+        one.offset
+        for one in dis.get_instructions(code)
+        if one.opname == "FOR_ITER" and one.offset < offset < one.argval
+    )
+
+
+def _instruction(frame: FrameType) -> int:
+    """Where the instruction that a frame is at begins; specialised ones end in cached data."""
+    return _beginning(frame.f_code, frame.f_lasti)
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_for(code: CodeType, offset: int) -> bool:
-    """Whether the instruction at `offset` is a `for` asking for its next element."""
-    found = ""
-    for instruction in dis.get_instructions(code):
-        if instruction.offset > offset:
-            break
-        found = instruction.opname
-    return found == "FOR_ITER"
+def _beginning(code: CodeType, offset: int) -> int:
+    return max(one.offset for one in dis.get_instructions(code) if one.offset <= offset)
 
 
-def _codes_around(loop_code: CodeType) -> Iterator[CodeType]:
-    """The function that the loop's marker is called in, and the user's functions that call it."""
-    seen = False
-    for frame in _outwards(sys._getframe(1)):
-        seen = seen or frame.f_code is loop_code
-        if seen and is_user_file(frame.f_code.co_filename):
-            yield frame.f_code
-    if not seen:
-        yield loop_code
+def _is_users_generator(frame: FrameType) -> bool:
+    """Expressions in brackets are generators, too, but no functions of the user's."""
+    code = frame.f_code
+    is_generator = bool(code.co_flags & inspect.CO_GENERATOR)
+    return is_generator and is_user_file(code.co_filename) and not code.co_name.startswith("<")
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
