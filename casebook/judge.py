@@ -48,7 +48,7 @@ def judge(case: Case, diagnosis: Diagnosis, real: Gain | None) -> Judgement:
         return Judgement((), None, ("no workload was recorded",))
     findings = _all_findings(workloads) if case.joint else dominant_findings(workloads)
     found = tuple(finding["rule"] for finding in findings)
-    predicted = _predicted(case, workloads, findings)
+    predicted = _predicted(case, diagnosis.report, workloads, findings)
     if case.is_healthy:
         reasons = tuple(_false_alarms(workloads))
     else:
@@ -91,11 +91,14 @@ def is_close(predicted: float, real: float) -> bool:
 
 
 def _predicted(
-    case: Case, workloads: list[dict[str, Any]], findings: list[dict[str, Any]]
+    case: Case,
+    report: dict[str, Any],
+    workloads: list[dict[str, Any]],
+    findings: list[dict[str, Any]],
 ) -> Predicted | None:
     if case.joint:
         if sum(bool(workload["findings"]) for workload in workloads) > 1:
-            return None  # a joint gain is told for one workload, not across several
+            return _as_predicted(report.get("joint_gain"))  # of the whole script
         return _as_predicted(_dominant(workloads).get("joint_gain"))
     return predicted_gain(findings[0]) if findings else None
 
@@ -142,8 +145,6 @@ def _errors(
         # The place and the gain of another cause say nothing about this one.
         return
     yield from _wrong_place(case, expected[0])
-    if case.joint and predicted is None and len(findings) > 1:
-        return
     yield from wrong_gain(predicted, real)
 
 

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from fitdoctor.probes import arithmetic, padding
-from fitdoctor.probes.what_if import step_of_copy, step_under
+from fitdoctor.probes.what_if import Copies, step_under
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.backends.clones import Change, cloned, output_layers
 from fitdoctor.recorder.backends.contexts import in_float32, with_optimizer, without_metrics
@@ -50,7 +50,14 @@ assert copy.optimizer is not model.optimizer
 later = keras.layers.Dense(1).name
 assert later == "dense_1", later
 
-data = step_of_copy(backend, model, compiled_with, batch, Change(metrics=True))
+copies = Copies(backend, model, compiled_with, batch)
+try:
+    copies.changed(Change(metrics=True))
+except NotAvailable as reason:
+    assert "unchanged copy" in str(reason)
+else:
+    raise AssertionError("a changed copy was compared with nothing")
+data = copies.as_is()
 assert data["ns"]
 assert data["first_ns"] > 0
 assert data["parameters"] == model.count_params()
@@ -62,8 +69,9 @@ def narrow(layer):
     return type(layer).from_config({**layer.get_config(), "units": 8})
 
 
-half = step_of_copy(backend, model, compiled_with, batch, Change(layer=narrow))
+half = copies.changed(Change(layer=narrow))
 assert half["parameters"] < data["parameters"]
+assert len(half["base_ns"]) == len(half["ns"])
 sgd = cloned(model, compiled_with, Change(optimizer="sgd"))
 assert type(sgd.optimizer).__name__ == "SGD"
 for was, now in zip(before, model.get_weights(), strict=True):
@@ -108,11 +116,13 @@ optimizer, metrics = model.optimizer, len(model.metrics)
 model.fit(x, y, batch_size=4, verbose=0)
 before = [np.array(w) for w in model.get_weights()]
 restore = backend.snapshot(model)
-running = SimpleNamespace(model=model, epoch_iterator=None, executions=1)
+running = SimpleNamespace(
+    model=model, epoch_iterator=None, executions=1, step_function=model.train_function
+)
 for make in (lambda m: with_optimizer(m, "sgd"), in_float32, without_metrics):
     own = model.train_function
     changed = step_under(backend, running, batch, None, make)
-    assert changed["ns"]
+    assert len(changed["ns"]) == len(changed["base_ns"]) > 0
     assert model.optimizer is optimizer
     assert model.train_function is own
     assert len(model.metrics) >= metrics

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 
 import pytest
 
@@ -65,3 +68,30 @@ def test_a_traced_function_is_answered_by_the_twin() -> None:
     assert not any("While" in node.type for node in traced.graph.get_operations())
     looping = tf.function(step).get_concrete_function(tf.TensorSpec((2, 2)))
     assert any("While" in node.type for node in looping.graph.get_operations())
+
+
+def test_jaxs_map_is_answered_by_vmap_where_keras_runs_on_jax() -> None:
+    script = """
+import jax, keras
+from fitdoctor.recorder.backends.mapped import vectorized_maps
+seen = set()
+before = jax.lax.map
+rows = jax.numpy.arange(6.0).reshape(3, 2)
+one_by_one = jax.lax.map(lambda row: row - row.mean(), rows)
+with vectorized_maps(seen):
+    at_once = jax.lax.map(lambda row: row - row.mean(), rows)
+assert jax.lax.map is before
+assert (one_by_one == at_once).all()
+print(sorted(call.name for call in seen))
+"""
+    file = os.path.join(tempfile.mkdtemp(), "maps.py")
+    with open(file, "w") as opened:
+        opened.write(script)
+    ran = subprocess.run(
+        [sys.executable, file],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.stdout.strip() == "['lax.map']", ran.stderr

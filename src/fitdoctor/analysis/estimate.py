@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from typing import Any
 
 from fitdoctor.intervals import Interval
 
@@ -24,6 +25,13 @@ def from_windows(values: Sequence[float]) -> Interval | None:
     spread = _spread(values) / math.sqrt(len(values))
     half = max(_Z_90 * _MEDIAN_FACTOR * spread, NOISE_FLOOR * middle)
     return Interval(middle, max(middle * 0.2, middle - half), middle + half)
+
+
+def ratio_in_turns(data: dict[str, Any]) -> Interval | None:
+    """What a change leaves of a step, where both were timed in turns: the median of the rounds."""
+    base, changed = data.get("base_ns") or (), data.get("ns") or ()
+    pairs = zip(changed, base, strict=False)
+    return from_windows([after / before for after, before in pairs if before > 0])
 
 
 def from_means(values: Sequence[float], weights: Sequence[float]) -> Interval | None:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections.abc import Sequence
 
 from fitdoctor.analysis.costs import Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
+from fitdoctor.analysis.rows import compile_events
 from fitdoctor.recording.schema import CallRow, RecordedWorkload
 
 MIN_CALLS = 8
 MAX_STEPS_PER_CALL = 4
+# Keras makes a pipeline for every call on TensorFlow: that is the call's start, no retracing.
+PIPELINE = "Dataset_"
+
+Span = tuple[int, int]  # begin, end
 
 
 def is_group(workload: RecordedWorkload) -> bool:
@@ -23,12 +29,27 @@ def is_group(workload: RecordedWorkload) -> bool:
     return sum(call.steps for call in calls) <= MAX_STEPS_PER_CALL * len(calls)
 
 
-def group_costs(workload: RecordedWorkload) -> Costs | None:
-    """Costs per call, from one call's begin to the next one's."""
-    pairs = _consecutive(workload)
+def group_costs(
+    workload: RecordedWorkload,
+    *,
+    elsewhere: Sequence[Span] = (),
+    paused: Sequence[Span] = (),
+) -> Costs | None:
+    """Costs per call, from one call's begin to the next one's.
+
+    Args:
+        workload: the calls of one line.
+        elsewhere: calls of other lines, which are judged by themselves: in a loop that predicts
+            and trains in turn, neither is what the other costs.
+        paused: examinations, of this line and of others.
+    """
+    pairs = _consecutive(workload, paused)
     if len(pairs) < 2:
         return None
-    periods = [float(after.t - call.t) for call, after in pairs]
+    periods = [
+        float(after.t - call.t - _inside(elsewhere, call.t + call.dur, after.t))
+        for call, after in pairs
+    ]
     calls = [call for call, _ in pairs]
     size = max(1, len(periods) // 20)
     means = [
@@ -54,26 +75,67 @@ def group_costs(workload: RecordedWorkload) -> Costs | None:
     )
 
 
-def _consecutive(workload: RecordedWorkload) -> list[tuple[CallRow, CallRow]]:
+def _consecutive(
+    workload: RecordedWorkload, paused: Sequence[Span]
+) -> list[tuple[CallRow, CallRow]]:
     """Neighbouring calls, without the first (it compiles) and without examined gaps."""
-    probes = [(p.t, p.t + p.dur) for p in workload.probes.values() if p.dur]
-    calls = workload.calls[1:]
     return [
         (call, after)
-        for call, after in itertools.pairwise(calls)
-        if not any(begin < after.t and end > call.t for begin, end in probes)
+        for call, after in itertools.pairwise(workload.calls[1:])
+        if not any(begin < after.t and end > call.t for begin, end in paused)
     ]
+
+
+def _inside(spans: Sequence[Span], begin: int, end: int) -> int:
+    """How much of a stretch of time the spans cover; they do not overlap each other."""
+    return sum(max(0, min(end, until) - max(begin, since)) for since, until in spans)
 
 
 def _parts(
     workload: RecordedWorkload, calls: list[CallRow], periods: list[float]
 ) -> dict[str, float]:
     duration = statistics.fmean(call.dur for call in calls)
+    compiling = statistics.fmean(_compiling(workload, calls))
     # The median: now and then Python collects the garbage that the calls left behind.
     between = statistics.median(
         period - call.dur for period, call in zip(periods, calls, strict=True)
     )
     if workload.kind.endswith("_on_batch"):
-        return {"step": duration, "between_calls": between}
-    step = statistics.fmean(call.step for call in calls)
-    return {"step": step, "start_up": duration - step, "between_calls": between}
+        compiling = _with_its_surroundings(workload, calls, compiling)
+        parts = {"step": duration - compiling, "between_calls": between}
+    else:
+        step = statistics.fmean(call.step for call in calls)
+        in_steps = min(compiling, step)
+        parts = {
+            "step": step - in_steps,
+            "start_up": duration - step - (compiling - in_steps),
+            "between_calls": between,
+        }
+    return {**parts, "compile": compiling} if compiling else parts
+
+
+def _compiling(workload: RecordedWorkload, calls: list[CallRow]) -> list[float]:
+    """Nanoseconds of each call that went into tracing and compiling anew."""
+    events = [
+        event
+        for event in compile_events(workload)
+        if not str(event.detail.get("name", "")).startswith(PIPELINE)
+    ]
+    return [
+        float(min(call.dur, sum(e.dur for e in events if call.t <= e.t <= call.t + call.dur)))
+        for call in calls
+    ]
+
+
+def _with_its_surroundings(
+    workload: RecordedWorkload, calls: list[CallRow], compiling: float
+) -> float:
+    """What a call takes longer than one that compiles nothing, where that was timed.
+
+    A new function is also optimised and given its resources, which no trace tells.
+    """
+    same = (workload.result("alternatives") or {}).get("same")
+    if not compiling or not same or not same.get("ns"):
+        return compiling
+    plain = float(statistics.median(same["ns"]))
+    return max(compiling, statistics.fmean(call.dur for call in calls) - plain)

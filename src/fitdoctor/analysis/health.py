@@ -41,7 +41,8 @@ def workload_health(view: View) -> list[Message]:
                 f"no undisturbed moment for: {', '.join(dirty)} (other processes used the CPU)",
             )
         )
-    if view.frozen is not None and view.frozen.low > FROZEN_LONGER * view.core.high:
+    real = view.costs.total if view.runs_ahead else view.core
+    if view.frozen is not None and view.frozen.low > FROZEN_LONGER * real.high:
         found.append(
             (
                 "warning",
@@ -49,7 +50,7 @@ def workload_health(view: View) -> list[Message]:
                 "probing, and gains are uncertain (run again)",
             )
         )
-    if not view.is_group and costs.p90_ns > NOISY_SPREAD * costs.p10_ns > 0:
+    if not (view.is_group or view.runs_ahead) and costs.p90_ns > NOISY_SPREAD * costs.p10_ns > 0:
         found.append(("info", "step times vary widely; the mean is used"))
     device = view.result("device") or {}
     if view.accelerators and device.get("kind") == "cpu":

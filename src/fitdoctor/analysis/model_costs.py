@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.analysis.estimate import from_windows, ratio_in_turns
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import RecordedWorkload
 
@@ -94,5 +94,7 @@ def copy_ratio(workload: RecordedWorkload, name: str) -> Interval | None:
     base, changed = workload.result("copy_as_is"), workload.result(f"copy_{name}")
     if not base or not changed:
         return None
+    if (in_turns := ratio_in_turns(changed)) is not None:
+        return in_turns
     before, after = from_windows(base["ns"]), from_windows(changed["ns"])
     return after.divided_by(before) if before is not None and after is not None else None

@@ -6,8 +6,9 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+from fitdoctor.analysis.asynchronous import as_computed
 from fitdoctor.analysis.costs import Costs
-from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.analysis.estimate import from_windows, ratio_in_turns
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
 from fitdoctor.analysis.loader import Loader, loader_of
@@ -21,6 +22,8 @@ from fitdoctor.recording.schema import Event, RecordedWorkload, Recording
 BODY_ERROR = 0.15
 # Loading takes this many frozen steps or more: it is what a step mostly consists of.
 LOADING_RULES = 3.0
+# A frozen step over what lies between two real ones: the host only enqueues, and runs ahead.
+RUNS_AHEAD = 1.5
 # What Keras's own loop takes around a step where it was not measured: 0.2 ms on JAX.
 KERAS_LOOP_NS = 200_000.0
 
@@ -54,16 +57,27 @@ class View:
         """The model's layers, the costliest first."""
         return layer_costs(self.recorded)
 
-    def changed_step(self, change: str) -> Interval | None:
-        """The frozen step with one thing of the model changed: tried itself, or on a copy."""
-        tried = self.probe_ns(f"step_{change}")
-        if tried is not None:
-            return tried
-        ratio = copy_ratio(self.recorded, change)
-        if ratio is None or self.frozen is None:
+    def left_by(self, probe: str) -> Interval | None:
+        """What a changed step leaves of the frozen one; None where it was not tried."""
+        data = self.result(probe)
+        if not data or self.frozen is None:
             return None
-        step = self.frozen.value
-        return Interval(step * ratio.value, step * ratio.low, step * ratio.high)
+        in_turns = ratio_in_turns(data)
+        if in_turns is not None:
+            return in_turns
+        tried = from_windows(data.get("ns") or ())
+        return tried.divided_by(self.frozen) if tried is not None else None
+
+    def left_by_change(self, change: str) -> Interval | None:
+        """The same for one thing of the model changed: tried on itself, or on a copy."""
+        return self.left_by(f"step_{change}") or copy_ratio(self.recorded, change)
+
+    def changed_step(self, change: str) -> Interval | None:
+        """The frozen step with one thing of the model changed."""
+        left = self.left_by_change(change)
+        if left is None or self.frozen is None:
+            return None
+        return left.scaled(self.frozen.value)
 
     @property
     def planned_steps(self) -> int:
@@ -116,6 +130,20 @@ class View:
             return None
         serial = max(0.0, self.costs.total.value - self.core.value)
         return self.costs.total.divided_by(self.ceiling_step + Interval.exact(serial))
+
+    @property
+    def runs_ahead(self) -> bool:
+        """Whether the host's clock tells of enqueuing, not of computing (JAX)."""
+        if self.frozen is None or self.is_group or self.backend != "jax":
+            return False
+        return self.frozen.value > RUNS_AHEAD * min(self.costs.core.value, self.costs.median_ns)
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Where the time of a step goes: by the host's clock, or as the device computes."""
+        if self.frozen is None or self.is_group or self.backend != "jax":
+            return dict(self.costs.parts)
+        return as_computed(self.costs.parts, self.core.value, self.frozen.value)
 
     @property
     def core(self) -> Interval:
@@ -185,7 +213,7 @@ class View:
 def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
     """The view of a workload, or None when there is too little to see."""
     group = is_group(workload)
-    costs = group_costs(workload) if group else fit_costs(workload)
+    costs = _group_costs(recording, workload) if group else fit_costs(workload)
     if costs is None:
         return None
     return View(
@@ -207,6 +235,21 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         accelerators=len(recording.machine.get("accelerators") or ()),
         faulting=_faulting(recording),
         memory_share=_memory_share(recording),
+    )
+
+
+def _group_costs(recording: Recording, workload: RecordedWorkload) -> Costs | None:
+    """Costs of repeated calls, without what the script does elsewhere in between."""
+    siblings = [
+        other
+        for other in recording.workloads
+        if other.number != workload.number and other.parent == workload.parent
+    ]
+    probes = [probe for one in recording.workloads for probe in one.probes.values() if probe.dur]
+    return group_costs(
+        workload,
+        elsewhere=[(call.t, call.t + call.dur) for other in siblings for call in other.calls],
+        paused=[(probe.t, probe.t + probe.dur) for probe in probes],
     )
 
 

@@ -39,27 +39,11 @@ def curable_parts(view: View, by_input: float = 0.0) -> dict[str, float]:
 
 
 def as_the_device_sees_it(view: View) -> dict[str, float]:
-    """Where dispatch is asynchronous (JAX), the host's clock tells of enqueuing.
-
-    The host may fetch data while the device still computes, and the device's work may
-    surface as a wait at the end of an epoch. A frozen batch shows how long a step takes.
-    """
-    parts = dict(view.costs.parts)
-    if view.frozen is None or view.is_group:
+    """The parts, with what the loader adds to a step apart."""
+    parts = view.parts
+    if view.frozen is None or view.is_group or view.backend == "jax":
         return parts
-    if view.backend != "jax":
-        return _with_contention(view, parts, view.frozen.value)
-    wait = parts.get("input_wait", 0.0)
-    hidden = max(0.0, wait - max(0.0, view.core.value - view.frozen.value))
-    if hidden:
-        parts["input_wait"] = wait - hidden
-        parts["step"] = parts.get("step", 0.0) + hidden
-    for name in ("between_calls", "epoch_gap", "unknown", "callbacks", "validation"):
-        missing = max(0.0, view.frozen.value - parts.get("step", 0.0))
-        moved = min(missing, parts.get(name, 0.0))
-        parts[name] = parts.get(name, 0.0) - moved
-        parts["step"] = parts.get("step", 0.0) + moved
-    return parts
+    return _with_contention(view, parts, view.frozen.value)
 
 
 def _with_contention(view: View, parts: dict[str, float], frozen: float) -> dict[str, float]:

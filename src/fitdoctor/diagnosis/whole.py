@@ -36,8 +36,6 @@ from fitdoctor.rules import all_rules
 # A workload below this share of the recorded time is not worth a line of its own.
 SMALL_SHARE = 0.02
 MIN_STEADY_STEPS = 5
-# Host steps this much shorter than a frozen one: the host enqueues, the device still works.
-RUNS_AHEAD = 1.5
 
 
 def diagnose(recording: Recording, *, rules: Sequence[Rule] | None = None) -> Diagnosis:
@@ -93,7 +91,6 @@ def _diagnosed(
     findings = tuple(replace(one, gain=on_another_day(one.gain)) for one in findings)
     verdict, sentence = verdict_of(view, findings)
     costs = view.costs
-    gain = view.input_gain
     return DiagnosedWorkload(
         kind=workload.kind,
         where=where,
@@ -102,7 +99,7 @@ def _diagnosed(
         steady_steps=costs.steady_steps,
         step=_step_time(view),
         breakdown=breakdown(view),
-        ceiling=Ceiling(view.ceiling_step.value, gain) if gain is not None else None,
+        ceiling=_ceiling(view),
         verdict=verdict,
         sentence=sentence,
         findings=findings,
@@ -111,13 +108,22 @@ def _diagnosed(
         total_ns=_total_ns(workload),
         not_measured=tuple(not_measured(workload)),
         input=input_line(view),
-        first_epoch=first_epoch(workload),
-        stalls=stalls(workload),
+        # Of steps that are only enqueued, the host's clock tells nothing of either.
+        first_epoch=None if view.runs_ahead else first_epoch(workload),
+        stalls=None if view.runs_ahead else stalls(workload),
         iterator_waits=iterator_waits(workload),
         step_rows=step_rows(workload, view.frozen, view.probe_ns("optimizer_update")),
         device=device_time(workload, costs.total.value),
         cost=costs.total,
     )
+
+
+def _ceiling(view: View) -> Ceiling | None:
+    """The step with its data in memory; unknown for a loop whose loader was not seen."""
+    gain = view.input_gain
+    if gain is None or (view.recorded.kind == "loop" and view.loader is None):
+        return None
+    return Ceiling(view.ceiling_step.value, gain)
 
 
 def _not_judged(
@@ -151,8 +157,7 @@ def _not_judged(
 def _step_time(view: View) -> StepTime:
     """The typical step; where the host only enqueues (JAX), its own clock does not tell."""
     costs = view.costs
-    runs_ahead = view.frozen is not None and view.frozen.value > RUNS_AHEAD * costs.median_ns
-    if view.backend == "jax" and runs_ahead and not view.is_group:
+    if view.runs_ahead:
         return StepTime(costs.total.value, costs.total.low, costs.total.high)
     return StepTime(costs.median_ns, costs.p10_ns, costs.p90_ns)
 

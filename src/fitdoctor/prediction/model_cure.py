@@ -15,19 +15,18 @@ ALONE_ERROR = 0.15
 WRITTEN_WELL = Interval(3.0, 1.5, 5.0)
 
 
-def saved_by_change(view: View, changed: Interval) -> Interval:
-    """Nanoseconds per step that a changed step saves; `changed` was tried on the frozen batch.
+def saved_by_change(view: View, left: Interval) -> Interval:
+    """Nanoseconds per step that a changed step saves; `left` is what it leaves of a frozen one.
 
-    As a share of the frozen step: on a machine that was slower while probing, both were.
+    As a share: on a machine that was slower while probing, both were.
     """
     if view.frozen is None:
         return Interval.exact(0.0)
-    ratio = changed.divided_by(view.frozen)
     step = min(view.frozen.value, view.costs.total.value)
     return Interval(
-        step * max(0.0, 1 - ratio.value),
-        step * max(0.0, 1 - ratio.high),
-        step * max(0.0, 1 - ratio.low),
+        step * max(0.0, 1 - left.value),
+        step * max(0.0, 1 - left.high),
+        step * max(0.0, 1 - left.low),
     )
 
 
@@ -42,11 +41,12 @@ class Priced:
 
 def priced_change(view: View, change: str, worth: float) -> Priced | None:
     """The price of a change that was tried; None where it was not, or gains less than `worth`."""
-    changed = view.changed_step(change)
-    if changed is None or view.frozen is None:
+    left = view.left_by_change(change)
+    if left is None or view.frozen is None:
         return None
-    saved = saved_by_change(view, changed)
+    saved = saved_by_change(view, left)
     price = gain(view.costs.total, saved)
+    changed = left.scaled(view.frozen.value)
     return Priced(changed, saved, price) if price.value >= worth else None
 
 

@@ -235,7 +235,6 @@ class Examiner:
         if self._go_on and mid_fit and (reason := backend.why_not_restorable()) is not None:
             self._refuse(call.workload, reason)
             return
-        elapsed = self._recorder.clock() - (call.first_step or call.begin)
         examination = FitExamination(
             self._recorder,
             backend,
@@ -243,7 +242,7 @@ class Examiner:
             arguments=arguments,
             result=result,
             may_consume=mid_fit and not self._go_on,
-            period_ns=elapsed / call.steps if call.steps else None,
+            period_ns=call.period_ns(self._recorder.clock()),
             hdf5=self._hdf5,
         )
         examination.run(sweep=self._sweep)

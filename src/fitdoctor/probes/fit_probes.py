@@ -241,7 +241,12 @@ class FitExamination:
         if self._call.validation > VALIDATION_SHARE * (
             self._call.validation + self._call.step_total
         ):
-            self._probe("validation_batches", lambda: validation_batches(self._call))
+            self._probe("validation_batches", self._validation_batches)
+
+    def _validation_batches(self) -> Data:
+        # During a fit, Keras on JAX keeps the state out of the variables, which validation reads.
+        self._backend.hold_state(self._call.model, self._result)
+        return validation_batches(self._call)
 
     def _input_may_matter(self, step_ns: float) -> bool:
         """Loading is probed unless the frozen step already explains the real one."""
@@ -272,11 +277,11 @@ class FitExamination:
             return
         # On the user's own data where it can be read again: the loader has to keep up too.
         batch = self._batch if self._is_one_shot() else None
-        for number in (1, *TRIAL_EXECUTIONS):
-            self._probe(
-                f"steps_per_execution_{number}",
-                functools.partial(self._trial, batch, steps_per_execution=number),
-            )
+        trials = settings.ExecutionTrials(self._backend, self._call, batch, self._result)
+        self._probe("steps_per_execution_1", trials.one_by_one)
+        for number in TRIAL_EXECUTIONS:
+            together = functools.partial(trials.together, number)
+            self._probe(f"steps_per_execution_{number}", together)
 
     def _is_one_shot(self) -> bool:
         return self._call.source is not None
@@ -318,9 +323,6 @@ class FitExamination:
 
     def _loader_alone(self) -> Data:
         return loader.loader_alone(lambda: self._backend.fresh_loader(self._call))
-
-    def _trial(self, batch: Any, **changed: Any) -> Data:
-        return settings.trial(self._backend, self._call, batch, self._result, **changed)
 
     def _frozen_in_loop(self) -> Data:
         return settings.frozen_in_loop(self._backend, self._call, self._batch, self._result)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.stacks import StackSampler
-from fitdoctor.probes.windows import Windows, measure
+from fitdoctor.probes.windows import Windows, Work, in_turns, measure
 from fitdoctor.recorder.backends.base import Backend, Stepper
 from fitdoctor.recorder.calls import Call
 
@@ -20,6 +21,26 @@ WARM_UP_STEPS = 3
 
 def time_steps(stepper: Stepper, executions: int, seconds: float) -> Windows:
     """Nanoseconds per step; `executions` steps are done by one call of the stepper."""
+    work, synchronize = _warm(stepper, executions)
+    return measure(work, synchronize, seconds=seconds)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps to be timed; `executions` of them are done by one call of the stepper."""
+
+    stepper: Stepper
+    executions: int = 1
+
+
+def time_beside(base: Steps, changed: Steps, seconds: float) -> Data:
+    """Nanoseconds per changed step, in turns with the steps as they are (`base_ns`)."""
+    works = [_warm(steps.stepper, steps.executions) for steps in (base, changed)]
+    as_is, then = in_turns(*works, seconds=seconds)
+    return {**then.to_record(), "base_ns": as_is.to_record()["ns"]}
+
+
+def _warm(stepper: Stepper, executions: int) -> Work:
     for _ in range(WARM_UP_STEPS):
         stepper.step()
     stepper.synchronize()
@@ -28,7 +49,7 @@ def time_steps(stepper: Stepper, executions: int, seconds: float) -> Windows:
         stepper.step()
         return executions
 
-    return measure(work, stepper.synchronize, seconds=seconds)
+    return work, stepper.synchronize
 
 
 def python_in_steps(

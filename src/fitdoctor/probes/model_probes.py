@@ -10,7 +10,7 @@ from fitdoctor.probes import layers, machine_ceiling, settings
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.repeated_calls import MANY_CALLS, one_call_instead
 from fitdoctor.probes.vectorised_maps import vectorised_maps
-from fitdoctor.probes.what_if import step_of_copy, step_under
+from fitdoctor.probes.what_if import Copies, step_under
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.backends.clones import Change, output_layers
@@ -64,7 +64,7 @@ class ModelExamination:
         self._batch = batch
         self._result = result
         self._compiled_with = compiled_with
-        self._has_base = False
+        self._copies: Copies | None = None
 
     def run(self, step_ns: float, *, at_ceiling: bool) -> None:
         """Time the layers, then try what they and the settings make worth trying."""
@@ -142,11 +142,10 @@ class ModelExamination:
         if any(row["settings"].get("groups", 1) > 1 and row["ns"] > 0.2 * whole for row in rows):
             self._try("ungrouped", Change(layer=_ungrouped))
             return
-        top = max((row for row in rows if not row["is_model"]), key=_cost, default=None)
-        if top is None:
+        found = dominant(rows)
+        if found is None:
             return
-        all_layers_cost = sum(_cost(row) for row in rows if not row["is_model"])
-        share = _cost(top) / max(1.0, all_layers_cost)
+        top, share = found
         fixed = output_layers(self._call.model)
         if not at_ceiling or share < DOMINANT_SHARE or top["name"] in fixed:
             return
@@ -166,16 +165,15 @@ class ModelExamination:
 
     def _try(self, name: str, change: Change) -> None:
         """Time a changed copy; before the first one an unchanged copy."""
-        if not self._has_base:
-            self._has_base = True
+        if self._copies is None:
             # A copy is made from the optimizer's settings, which are variables as well.
             self._backend.hold_state(self._call.model, self._result)
-            self._probe("copy_as_is", lambda: self._copy(Change()))
-        self._probe(f"copy_{name}", lambda: self._copy(change))
-
-    def _copy(self, change: Change) -> Data:
-        compiled_with = self._compiled_with or {"loss": getattr(self._call.model, "loss", None)}
-        return step_of_copy(self._backend, self._call.model, compiled_with, self._batch, change)
+            compiled_with = self._compiled_with or {"loss": getattr(self._call.model, "loss", None)}
+            copies = Copies(self._backend, self._call.model, compiled_with, self._batch)
+            self._probe("copy_as_is", copies.as_is)
+            self._copies = copies
+        copies = self._copies
+        self._probe(f"copy_{name}", lambda: copies.changed(change))
 
     def _without_jit(self) -> Data:
         return settings.trial(
@@ -230,6 +228,19 @@ class ModelExamination:
             trainable, fixed = self._result[1][0], self._result[1][1]
             return lambda: model.stateless_call(trainable, fixed, x)[0]
         return lambda: model(x, training=False)
+
+
+def dominant(rows: list[Data]) -> tuple[Data, float] | None:
+    """The layer that costs most, and its share of all of them.
+
+    What lies inside a layer that was timed alone is in that one's time already.
+    """
+    alone = {row["name"] for row in rows if row.get("alone")}
+    outer = [row for row in rows if not row["is_model"] and row["inside"] not in alone]
+    top = max(outer, key=_cost, default=None)
+    if top is None:
+        return None
+    return top, _cost(top) / max(1.0, sum(_cost(row) for row in outer))
 
 
 def _cost(row: Data) -> float:

@@ -10,9 +10,9 @@ import time
 from typing import Any
 
 from fitdoctor.probes.experiment import Data
-from fitdoctor.probes.frozen import time_steps
+from fitdoctor.probes.frozen import Steps, time_beside, time_steps
 from fitdoctor.probes.windows import Windows, measure
-from fitdoctor.recorder.backends.base import Backend, Stepper
+from fitdoctor.recorder.backends.base import Backend, NotAvailable, Stepper
 from fitdoctor.recorder.backends.keras_loop import result_handling
 from fitdoctor.recorder.calls import Call
 
@@ -23,10 +23,37 @@ BAR_STEPS = 1_000_000  # more than a probe will do, so that the bar never ends
 
 
 def trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any) -> Data:
-    """The step under other settings: steady time, and the time to make it.
+    """The step under other settings, in turns with the user's own; and the time to make it."""
+    function = call.step_function or backend.step_function(call.model)
+    base = Steps(backend.stepper(call, function, batch, result), call.executions)
+    steps, facts = _steps(backend, call, batch, result, settings)
+    return {**time_beside(base, steps, SECONDS), **facts}
 
-    On the frozen batch if there is one, else (`batch` is None) on the user's own data.
-    """
+
+class ExecutionTrials:
+    """Several steps per execution, each number in turns with steps one by one."""
+
+    def __init__(self, backend: Backend, call: Call, batch: Any, result: Any) -> None:
+        """`batch` is None where the user's own data can be read again."""
+        self._given = (backend, call, batch, result)
+        self._base: Steps | None = None
+
+    def one_by_one(self) -> Data:
+        """Steps as they are, which are kept to compare with."""
+        self._base, facts = _steps(*self._given, {"steps_per_execution": 1})
+        return {**time_steps(self._base.stepper, 1, SECONDS).to_record(), **facts}
+
+    def together(self, number: int) -> Data:
+        """This many steps in one execution."""
+        if self._base is None:
+            raise NotAvailable("steps one by one could not be timed")
+        steps, facts = _steps(*self._given, {"steps_per_execution": number})
+        return {**time_beside(self._base, steps, SECONDS), **facts}
+
+
+def _steps(
+    backend: Backend, call: Call, batch: Any, result: Any, settings: dict[str, Any]
+) -> tuple[Steps, Data]:
     executions = int(settings.get("steps_per_execution", call.executions))
     function = backend.step_function(call.model, **settings)
     if batch is None:
@@ -37,8 +64,7 @@ def trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any
     stepper.step()
     stepper.synchronize()
     first = time.perf_counter_ns() - begin
-    windows = time_steps(stepper, executions, SECONDS)
-    return {**windows.to_record(), "settings": settings, "first_ns": first}
+    return Steps(stepper, executions), {"settings": settings, "first_ns": first}
 
 
 def graph_trial(backend: Backend, call: Call, batch: Any, result: Any, **settings: Any) -> Data:

@@ -11,6 +11,7 @@ from fitdoctor.recorder.cpu import CpuUse, CpuWatch
 
 WINDOW_S = 0.12
 MIN_WINDOWS = 4
+MIN_ROUNDS = 3  # of two kinds of work in turns
 MAX_REPEATS = 3  # a probe may take this many times its planned length on a busy machine
 PATIENCE_S = 8.0  # and all probes together this much longer than planned
 
@@ -88,6 +89,41 @@ def measure(
     patience.spend(time.perf_counter() - begin - seconds)
     chosen = clean if len(clean.ns) >= 2 else disturbed
     chosen.dirty = len(disturbed.ns)
+    return chosen
+
+
+Work = tuple[Callable[[], int], Callable[[], None]]  # does some units; waits until they are done
+
+
+def in_turns(
+    first: Work, second: Work, *, seconds: float, window_s: float = WINDOW_S
+) -> tuple[Windows, Windows]:
+    """Two kinds of work, window by window in turns: a machine that changes its pace changes both.
+
+    Of each round both windows are kept, or neither.
+    """
+    begin = time.perf_counter()
+    clean, disturbed = (Windows(), Windows()), (Windows(), Windows())
+    longest = min(MAX_REPEATS * seconds, seconds + patience.seconds)
+    rounds = 0
+    while True:
+        order = (0, 1) if rounds % 2 == 0 else (1, 0)
+        found = {which: _window(*(first, second)[which], window_s) for which in order}
+        rounds += 1
+        kept = clean if all(use.is_clean for _, _, use in found.values()) else disturbed
+        for which, (ns, units, use) in found.items():
+            kept[which].ns.append(ns)
+            kept[which].cpu.append(use)
+            kept[which].units += units
+        elapsed = time.perf_counter() - begin
+        if elapsed >= seconds and len(clean[0].ns) >= MIN_ROUNDS:
+            break
+        if elapsed >= longest and rounds >= 2:
+            break
+    patience.spend(time.perf_counter() - begin - seconds)
+    chosen = clean if len(clean[0].ns) >= 2 else disturbed
+    for windows in chosen:
+        windows.dirty = len(disturbed[0].ns)
     return chosen
 
 

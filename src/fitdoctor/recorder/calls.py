@@ -46,6 +46,8 @@ class Call:
         self.is_validation = kind == "evaluate" and bool(arguments.get("_use_cached_eval_dataset"))
         self.begin = recorder.clock() if begin is None else begin
         self.first_step: int | None = None
+        self._first_step_end: int | None = None
+        self._waited_for_iterators = 0
         self.steps = 0
         self.epochs = 0
         self.executions = 1  # steps per row of the ledger (steps_per_execution)
@@ -130,13 +132,14 @@ class Call:
         """
         is_torch = type(self.arguments.get("x")).__module__.startswith("torch.")
         if self.kind == "fit" and waited >= ITERATOR_WAIT_NS and not is_torch:
+            self._waited_for_iterators += waited
             self.recorder.event("iterator_wait", until - waited, waited)
 
     def _step_done(self, begin: int, end: int) -> None:
         if self.iterator_asked is not None:
             self._iterator_came(begin)
         if self.first_step is None:
-            self.first_step = begin
+            self.first_step, self._first_step_end = begin, end
             if self.kind == "fit" and self.recorder.first_step_ns is None:
                 # Tracing and compiling may take half a minute: the budget is for what comes after.
                 self.recorder.first_step_ns = end
@@ -229,6 +232,17 @@ class Call:
                 if wait is not None:
                     self.wait_total = (self.wait_total or 0) + wait
             self.workload.flush_steps(wait, self.recorder.others_cores())
+
+    def period_ns(self, now: int) -> float | None:
+        """From one step to the next so far, without what the first one compiled and validation.
+
+        Nor TensorFlow's chance waits between epochs, which are no part of training.
+        """
+        steps = self.steps - self.executions
+        if self._first_step_end is None or steps <= 0:
+            return None
+        apart = self.validation + self.paused + self._waited_for_iterators
+        return max(0.0, (now - self._first_step_end - apart) / steps)
 
     def row(self, end: int) -> dict[str, int | None]:
         """This call as one row of the recording."""

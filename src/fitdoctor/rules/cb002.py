@@ -69,7 +69,7 @@ class HeavyValidation:
 
     def detect(self, view: View) -> Finding | None:
         """A large share of the time in validation, and a measured way to spend less."""
-        spent = view.costs.parts.get("validation", 0.0)
+        spent = view.parts.get("validation", 0.0)
         total = view.costs.total
         share = spent / total.value
         passes = [e for e in view.recorded.events if e.name == "validation"]

@@ -53,10 +53,10 @@ class HeavyMetrics:
 
     def detect(self, view: View) -> Finding | None:
         """Steps with and without metrics differ."""
-        without = view.changed_step("without_metrics")
-        if without is None or view.frozen is None or without.high >= view.frozen.low:
+        left = view.left_by_change("without_metrics")
+        if left is None or view.frozen is None or left.high >= 1.0:
             return None
-        saved = saved_by_change(view, without)
+        saved = saved_by_change(view, left)
         share = saved.value / view.frozen.value
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:

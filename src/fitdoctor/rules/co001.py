@@ -222,6 +222,9 @@ def _changing_argument(view: View, retraces: list[Event]) -> tuple[Where | None,
     called_from = detail.get("called_from")
     where = Where(str(called_from[0]), int(called_from[1])) if called_from else None
     changed = _what_changed(retraces)
+    if changed and view.backend == "jax":
+        cure = Cure("unsafe", "pass it as an array, or take it out of jit's static arguments")
+        return where, f"a Python value passed to {detail.get('name')} changes ({changed})", cure
     if changed and "Literal" in changed:
         cure = Cure(
             "safe",

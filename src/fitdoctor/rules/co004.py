@@ -55,12 +55,11 @@ class HarmfulCompilation:
 
     def detect(self, view: View) -> Finding | None:
         """The step without jit is faster."""
-        without = view.probe_ns("jit_off")
-        if without is None or view.frozen is None or view.backend == "jax":
+        left = view.left_by("jit_off")
+        if left is None or view.frozen is None or view.backend == "jax" or left.high >= 1.0:
             return None
-        if without.high >= view.frozen.low:
-            return None
-        saved = saved_by_change(view, without)
+        without = view.frozen.value * left.value
+        saved = saved_by_change(view, left)
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None
@@ -71,13 +70,13 @@ class HarmfulCompilation:
             where=where,
             message=(
                 f"with jit_compile a step takes {duration(view.frozen.value)}, without it "
-                f"{duration(without.value)}"
+                f"{duration(without)}"
             ),
             gain=priced,
             cure=Cure(self.safety, 'jit_compile=False, or "auto"', edits),
             evidence={
                 "jit_ns": round(view.frozen.value),
-                "without_ns": round(without.value),
+                "without_ns": round(without),
                 "first_step_ns": round(view.costs.one_off_ns),
             },
             saves={"step": saved},

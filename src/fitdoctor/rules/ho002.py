@@ -45,7 +45,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fitdoctor.analysis.device_time import device_time
-from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.analysis.estimate import from_windows, ratio_in_turns
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import Edit, SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
@@ -74,6 +74,7 @@ WORTH_ANOTHER = 1.25
 WORTH_MORE = 1.25
 # Steps started together change what callbacks see, and a trial on few cores is off by 5 to 10 %.
 WORTH_TOGETHER = 1.15
+WORTH_LISTING = 1.05
 BUILT_IN_CALLBACKS = frozenset({"History", "ProgbarLogger"})
 # Per-step costs outside the trial are divided by the number of executions only in part
 # (the iterator is still advanced step by step): this much either way.
@@ -101,7 +102,7 @@ class TinySteps:
             return None
         best = _best_executions(view)
         executions = self._executions(view, flatness, *best) if best is not None else None
-        if executions is not None and executions.gain.value < WORTH_TOGETHER:
+        if executions is not None and not _is_worth(view, executions):
             executions = None
         if view.backend != "torch" and not _device_waits(view):
             return executions
@@ -177,6 +178,17 @@ class TinySteps:
             },
             saves={"step": saved},
         )
+
+
+def _is_worth(view: View, executions: Finding) -> bool:
+    """Whether steps started together gain enough: of the training without its retracing.
+
+    That has a finding and a cure of its own, after which the steps are what is left.
+    """
+    rest = view.costs.total.value - view.costs.parts.get("compile", 0.0)
+    if rest <= 0 or executions.gain.value < WORTH_LISTING:
+        return False
+    return gain(Interval.exact(rest), executions.saves["step"]).value >= WORTH_TOGETHER
 
 
 def _device_waits(view: View) -> bool:
@@ -275,13 +287,22 @@ def _best_executions(view: View) -> tuple[int, Interval] | None:
         return None
     best: tuple[int, Interval] | None = None
     for executions in EXECUTIONS:
-        trial = view.probe_ns(f"steps_per_execution_{executions}")
+        trial = _together(view, base, executions)
         if trial is None:
             continue
         after = _not_below_loader(view, trial + _loop_share(view, base, executions))
         if best is None or best[1].value > WORTH_MORE * after.value:
             best = (executions, after)
     return best
+
+
+def _together(view: View, base: Interval, executions: int) -> Interval | None:
+    """A step of several in one execution: by what it leaves of one by itself, timed in turns."""
+    data = view.result(f"steps_per_execution_{executions}")
+    ratio = ratio_in_turns(data) if data else None
+    if ratio is None:
+        return view.probe_ns(f"steps_per_execution_{executions}")
+    return Interval(base.value * ratio.value, base.value * ratio.low, base.value * ratio.high)
 
 
 def _not_below_loader(view: View, after: Interval) -> Interval:

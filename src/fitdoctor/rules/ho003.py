@@ -109,7 +109,7 @@ class TinyEpochs:
             name=self.name,
             where=place_of(view.recorded),
             message=(
-                f"an epoch has {steps:.0f} steps of {duration(view.core.value)}; beside them "
+                f"an epoch has {steps:.0f} steps of {duration(_step_of(view))}; beside them "
                 f"{duration(sum(fixed.values()) * steps)} per epoch, {percent(share)} of the time"
             ),
             gain=gain(total, _sum(saves)),
@@ -129,10 +129,18 @@ def fixed_costs(view: View) -> dict[str, float]:
     names = ["epoch_gap", "validation"]
     if not _starts_with_arrays(view):
         names.append("start_up")
-    fixed = {name: view.costs.parts[name] for name in names if view.costs.parts.get(name)}
+    parts = view.parts
+    fixed = {name: parts[name] for name in names if parts.get(name)}
     if "epoch_gap" in fixed:
         fixed["epoch_gap"] = max(0.0, fixed["epoch_gap"] - _cast_between(view))
     return fixed
+
+
+def _step_of(view: View) -> float:
+    """One step; where the host only enqueues (JAX), as long as the device takes."""
+    if view.backend != "jax" or view.frozen is None:
+        return view.core.value
+    return max(view.core.value, min(view.frozen.value, view.costs.total.value))
 
 
 def _cast_between(view: View) -> float:

@@ -81,6 +81,7 @@ MAP_SETTINGS = (
     "infer_shape",
     "name",
 )
+LAX_MAP = "lax.map"
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
 
 
@@ -101,14 +102,13 @@ class SlowLayer:
 
     def _mapped(self, view: View) -> Finding | None:
         """A map over rows, whose vectorised twin was tried."""
-        slow, data = _slowest(view), view.result("step_vectorised")
+        slow, data = _looping(view), view.result("step_vectorised")
         priced = priced_change(view, "vectorised", WORTH_GAIN)
         if slow is None or slow.step is None or data is None or priced is None:
             return None
         if view.frozen is None:
             return None
         calls = [(one["call"], Where(one["file"], int(one["line"]))) for one in data["calls"]]
-        names = " and ".join(sorted({name for name, _ in calls}))
         return Finding(
             rule=self.code,
             name=self.name,
@@ -119,11 +119,7 @@ class SlowLayer:
                 f"{duration(priced.step.value)}"
             ),
             gain=priced.gain,
-            cure=Cure(
-                "unsafe",
-                f"vectorized_map instead of {names}: it gave the same on a batch",
-                tuple(_vectorised(name, where) for name, where in calls),
-            ),
+            cure=_vectorising(calls),
             evidence={
                 "layer": slow.name,
                 "type": slow.type,
@@ -175,7 +171,7 @@ class SlowLayer:
         if slow is None or slow.step is None or view.frozen is None:
             return None
         needed = slow.needed_ns(view.result("machine_ceiling")) or 0.0
-        ungrouped = view.changed_step("ungrouped")
+        ungrouped = view.left_by_change("ungrouped")
         if slow.settings.get("groups", 1) > 1:
             if ungrouped is None:
                 return None
@@ -211,9 +207,27 @@ class SlowLayer:
         )
 
 
+def _vectorising(calls: list[tuple[str, Where]]) -> Cure:
+    names = " and ".join(sorted({name for name, _ in calls}))
+    if any(name == LAX_MAP for name, _ in calls):
+        return Cure("advice", f"jax.vmap instead of {names}: it gave the same on a batch")
+    return Cure(
+        "unsafe",
+        f"vectorized_map instead of {names}: it gave the same on a batch",
+        tuple(_vectorised(name, where) for name, where in calls),
+    )
+
+
 def _vectorised(name: str, where: Where) -> Edit:
     # What tells map_fn the result's type, or how to run its loop, has no meaning there.
     return RenameCall(where, name, "vectorized_map", drop=MAP_SETTINGS, positional=2)
+
+
+def _looping(view: View) -> LayerCost | None:
+    """The user's layer with a loop in it that takes longest."""
+    found = [layer for layer in view.layers if layer.loops and layer.step is not None]
+    mine = [layer for layer in found if _is_users(layer) and not layer.is_model]
+    return max(mine, key=lambda layer: layer.step.value if layer.step else 0.0, default=None)
 
 
 def _slowest(view: View) -> LayerCost | None:

@@ -68,7 +68,7 @@ class PaddingWaste:
             return None
         # Sequences are sorted into buckets one by one.
         sorting = SORTING_NS.scaled(float(data.get("rows") or 0))
-        saved = saved_by_change(view, shorter + sorting)
+        saved = saved_by_change(view, (shorter + sorting).divided_by(view.frozen))
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None

@@ -88,7 +88,7 @@ class DominantLayer:
         top, share = found
         # The whole, not the time from step to step: on JAX that is only the enqueuing.
         step = min(view.frozen.value, view.costs.total.value)
-        half = view.changed_step("half")
+        half = view.left_by_change("half")
         saved = saved_by_change(view, half) if half is not None else HALVED.scaled(share * step)
         if share < DOMINANT_SHARE and (
             half is None or gain(view.costs.total, saved).value < WORTH_GAIN

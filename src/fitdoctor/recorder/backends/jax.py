@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fitdoctor.recorder.backends import batches
+from fitdoctor.recorder.backends import batches, jax_calls
 from fitdoctor.recorder.backends.base import NotAvailable, Stepper
 from fitdoctor.recorder.backends.contexts import Context, step_under
 from fitdoctor.recorder.backends.model_state import state_variables
@@ -118,13 +118,16 @@ class JaxBackend:
         return _StateStepper(self.jax, function, state, _Endless(batch))
 
     def hold_state(self, model: Any, result: Any) -> None:
-        """During a fit the values are in the step's state, and the variables are empty."""
+        """During a fit the values are in the step's state, and the variables are empty.
+
+        They get copies: whatever runs on them may donate their buffers.
+        """
         if not isinstance(result, tuple) or len(result) != 2:
             return
         for variables, values in zip(_state_variables(model), result[1], strict=True):
             for variable, value in zip(variables, values, strict=True):
                 if variable._value is None:
-                    variable._value = value
+                    variable._value = self._copy(value)
 
     def fresh_loader(self, call: Call) -> Iterator[Any]:
         """A new iterator of the adapter, as Keras itself would make one."""
@@ -204,15 +207,13 @@ def watch_compiles(recorder: Recorder, jax: Any) -> None:
             return
         call = recorder.active_call()
         nanoseconds = int(duration * 1e9)
-        shapes = batches.describe(call.last_batch) if call is not None else []
-        recorder.event(
-            "compile",
-            recorder.clock() - nanoseconds,
-            nanoseconds,
-            name=str(detail.get("fun_name", "")),
-            shapes=shapes,
-            model=recorder.model_number(call.model) if call is not None else 0,
-        )
+        name = str(detail.get("fun_name", ""))
+        if call is not None:
+            shapes = batches.describe(call.last_batch)
+            facts = {"shapes": shapes, "model": recorder.model_number(call.model)}
+        else:
+            facts = {"shapes": [], "model": 0, **jax_calls.compiling(name)}
+        recorder.event("compile", recorder.clock() - nanoseconds, nanoseconds, name=name, **facts)
 
     jax.monitoring.register_event_duration_secs_listener(listener)
 

@@ -10,10 +10,11 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
-from types import MethodType, ModuleType
+from types import CodeType, MethodType, ModuleType
 from typing import Any
 
-from fitdoctor.recorder.callsite import is_user_file
+from fitdoctor.recorder.backends.jit_arguments import Argument, arguments_of, changed
+from fitdoctor.recorder.callsite import is_user_file, user_place
 from fitdoctor.recorder.loops import LoopWatch
 from fitdoctor.recorder.session import Recorder
 
@@ -28,26 +29,32 @@ class _Running(threading.local):
 
 
 _running = _Running()
+# Functions that were seen to run a Keras model while they were traced. A loop that jits its step
+# anew in every iteration has another jitted function each time, but one and the same code.
+_keras_codes: set[CodeType] = set()
 
 
 class JittedFunction:
     """A jitted function and all it can do; its calls from the user's code may mark steps."""
 
-    def __init__(self, jitted: Any, recorder: Recorder, loops: LoopWatch) -> None:
+    def __init__(self, jitted: Any, code: CodeType, recorder: Recorder, loops: LoopWatch) -> None:
         """Stand in for what `jax.jit` gave."""
         functools.update_wrapper(self, jitted, updated=())
         self._jitted = jitted
+        self.code = code
         self._recorder = recorder
         self._loops = loops
-        self.runs_keras = False  # seen while it was traced
+        self._called_with: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
+        self._compiled_for: list[Argument] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = self._recorder
         if _running.function is not None or recorder.calls or recorder.suspended:
             return self._jitted(*args, **kwargs)
         _running.function = self
+        self._called_with = (args, kwargs)
         try:
-            if not self.runs_keras:
+            if self.code not in _keras_codes:
                 return self._jitted(*args, **kwargs)
             if not is_user_file(sys._getframe(1).f_code.co_filename):
                 return self._jitted(*args, **kwargs)
@@ -57,6 +64,20 @@ class JittedFunction:
             return self._loops.called(MARKER, lambda: self._jitted(*args, **kwargs), call)
         finally:
             _running.function = None
+            self._called_with = ((), {})
+
+    def compiling(self) -> dict[str, Any]:
+        """Where it is defined and called from, and what is new to it since it was compiled last."""
+        code = self.code
+        now = arguments_of(code, *self._called_with)
+        before, self._compiled_for = self._compiled_for, now
+        detail: dict[str, Any] = {"file": code.co_filename, "line": code.co_firstlineno}
+        if (place := user_place()) is not None:
+            detail["called_from"] = [place.file, place.line]
+        if before is not None:
+            new = changed(before, now)
+            detail.update(shapes=new.shapes, changed=new.values)
+        return detail
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A jitted method is bound like any function."""
@@ -80,14 +101,28 @@ class JittedFunction:
         return self._jitted.eval_shape(*args, **kwargs)
 
 
+def compiling(name: str) -> dict[str, Any]:
+    """Of the user's jitted function of this name that this thread compiles; empty if none is.
+
+    Small functions of JAX's own are compiled on the way.
+    """
+    function = _running.function
+    if function is None or str(getattr(function, "__name__", "?")) not in name:
+        return {}
+    facts: dict[str, Any] = function.compiling()
+    return facts
+
+
 def watch_jit(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
     """Patch the public `jax.jit`."""
 
     def watched(jitted: Any, function: Any) -> Any:
+        while isinstance(function, functools.partial):
+            function = function.func
         code = getattr(function, "__code__", None)
         if code is None or not is_user_file(code.co_filename):
             return jitted
-        return JittedFunction(jitted, recorder, loops)
+        return JittedFunction(jitted, code, recorder, loops)
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -110,7 +145,7 @@ def watch_stateless_calls(recorder: Recorder, module: ModuleType) -> None:
         @functools.wraps(original)
         def stateless_call(self: Any, *args: Any, **kwargs: Any) -> Any:
             if _running.function is not None:
-                _running.function.runs_keras = True
+                _keras_codes.add(_running.function.code)
             return original(self, *args, **kwargs)
 
         return stateless_call

@@ -14,7 +14,7 @@ from fitdoctor.recorder.patches import Patches
 class MapCall(NamedTuple):
     """A call of such a function in the user's source."""
 
-    name: str  # `map_fn`, or `map` of keras.ops
+    name: str  # `map_fn`, `map` of keras.ops, or `lax.map`
     place: Place
 
 
@@ -28,10 +28,18 @@ def vectorized_maps(seen: set[MapCall] | None = None) -> Iterator[None]:
     if tensorflow is not None:
         twin = tensorflow.vectorized_map
         patches.replace(tensorflow, "map_fn", _answered_by(twin, "map_fn", seen))
+    jax = sys.modules.get("jax")
+    # Keras's own map on JAX is made of this one, and answered above.
+    if jax is not None and sys.modules["keras"].config.backend() == "jax":
+        patches.replace(jax.lax, "map", _answered_by(_vmapped(jax), "lax.map", seen))
     try:
         yield
     finally:
         patches.undo()
+
+
+def _vmapped(jax: Any) -> Callable[[Any, Any], Any]:
+    return lambda function, elements: jax.vmap(function)(elements)
 
 
 def _answered_by(twin: Any, name: str, seen: set[MapCall] | None) -> Callable[[Any], Any]:
