@@ -16,6 +16,7 @@ from fitdoctor.recorder.backends.base import Backend
 from fitdoctor.recorder.backends.clones import Change, output_layers
 from fitdoctor.recorder.backends.contexts import (
     Context,
+    as_native_operations,
     in_float32,
     in_policy,
     with_optimizer,
@@ -81,6 +82,7 @@ class ModelExamination:
                 self._try_one_call(rows)
                 if any(row.get("loops") and row["is_user"] for row in rows):
                     self._probe("step_vectorised", self._vectorised)
+                self._try_native(rows)
         if model.jit_compile is True and self._backend.name != "jax":
             self._probe("jit_off", self._without_jit)
         if _is_low_precision(model):
@@ -124,6 +126,16 @@ class ModelExamination:
                 "one_call",
                 lambda: one_call_instead(self._backend, layer, forward, self._values()),
             )
+
+    def _try_native(self, rows: list[Data]) -> None:
+        """A layer that leaves for Python, as some operations of the framework instead."""
+        hosts = [row for row in rows if row.get("host_ops") and row["input"] == row["output"]]
+        if not hosts:
+            return
+        name = max(hosts, key=_cost)["name"]
+        layer = next((one for one in all_layers(self._call.model) if one.name == name), None)
+        if layer is not None:
+            self._try_under("native", lambda _: as_native_operations(layer))
 
     def _try_optimizer(self) -> None:
         tables = [

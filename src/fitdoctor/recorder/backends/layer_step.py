@@ -101,7 +101,9 @@ def _jax(layer: Any, inputs: Any, values: dict[int, Any], is_first: bool) -> Lay
     floats = all(numpy.issubdtype(i.dtype, numpy.floating) for i in batches.leaves(inputs))
     with_inputs = not is_first and floats
     arguments = ((0,) if trainable else ()) + ((1,) if with_inputs else ())
-    function = jax.jit(jax.grad(forward, argnums=arguments)) if arguments else jax.jit(forward)
+    # With the value: a forward pass that no gradient needs would not be computed at all.
+    both = jax.value_and_grad(forward, argnums=arguments) if arguments else forward
+    function = jax.jit(both)
     backward = bool(arguments)
     try:
         if backward:
