@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from fitdoctor.analysis.costs import parts_that_sum
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
-from fitdoctor.recording.schema import CallbackTotal, Event
-from synthetic import MS, call_group, fit_workload, restarted_epochs
+from fitdoctor.recording.schema import CallbackTotal, Event, Probe
+from synthetic import MS, call_group, fit_workload, restarted_epochs, windows
 
 
 @given(
@@ -215,3 +215,50 @@ def test_a_step_now_and_then_that_compiles_nothing_does_not_hide_the_others() ->
     assert costs is not None
     assert costs.total.value == pytest.approx(1000 * MS, rel=0.05)
     assert costs.parts["compile"] == pytest.approx(0.87 * 1000 * MS, rel=0.1)
+
+
+def in_turns(kind: str = "train_on_batch"):
+    """Calls of 10 ms every 100 ms, with a call of 80 ms elsewhere in between."""
+    group = call_group(kind=kind, period=100 * MS, duration=10 * MS)
+    elsewhere = [(call.t + 15 * MS, call.t + 95 * MS) for call in group.calls]
+    return group, elsewhere
+
+
+def test_calls_elsewhere_are_not_what_a_call_costs() -> None:
+    group, elsewhere = in_turns()
+    costs = group_costs(group, elsewhere=elsewhere)
+    assert costs is not None
+    assert costs.total.value == pytest.approx(20 * MS)
+    assert costs.parts["between_calls"] == pytest.approx(10 * MS)
+    assert costs.parts["unknown"] == pytest.approx(0.0, abs=1.0)
+
+
+def test_an_examination_of_another_line_is_no_part_of_a_period() -> None:
+    group = call_group()
+    tenth = group.calls[10].t
+    costs = group_costs(group, paused=[(tenth + 41 * MS, tenth + 41 * MS + 1)])
+    assert costs is not None
+    assert costs.steady_steps == len(group.calls) - 3
+
+
+def test_tracing_inside_the_calls_is_a_part_of_its_own() -> None:
+    group, elsewhere = in_turns()
+    traces = tuple(Event("trace", c.t + MS, 6 * MS, 0, 0, {"name": "step"}) for c in group.calls)
+    made = tuple(
+        Event("trace", c.t + MS, 2 * MS, 0, 0, {"name": "Dataset_map"}) for c in group.calls
+    )
+    costs = group_costs(replace(group, events=(*traces, *made)), elsewhere=elsewhere)
+    assert costs is not None
+    assert costs.parts["compile"] == pytest.approx(6 * MS)
+    assert costs.parts["step"] == pytest.approx(4 * MS)
+
+
+def test_what_a_new_function_costs_beside_its_trace_counts_where_a_call_without_was_timed() -> None:
+    group, elsewhere = in_turns()
+    traces = tuple(Event("trace", c.t + MS, 6 * MS, 0, 0, {"name": "step"}) for c in group.calls)
+    same = {
+        "alternatives": Probe("alternatives", "ok", "", {"same": windows(MS), "alternatives": {}})
+    }
+    costs = group_costs(replace(group, events=traces, probes=same), elsewhere=elsewhere)
+    assert costs is not None
+    assert costs.parts["compile"] == pytest.approx(9 * MS, rel=0.02)

@@ -214,7 +214,9 @@ def test_two_causes_may_lie_in_two_workloads(make_case, finding):
     diagnosis = report([finding()])
     only_one = judge(case, diagnosis, None)
     diagnosis.report["workloads"].append({"findings": [finding("CB001", 9.0)], "verdict": "x"})
-    both = judge(case, diagnosis, real(5.0))
     assert only_one.reasons == ("CB001 was not found",)
+    assert judge(case, diagnosis, real(5.0)).reasons == ("no gain predicted, real 5.00x",)
+    diagnosis.report["joint_gain"] = {"ratio": 5.5, "low": 4.0, "high": 6.0}
+    both = judge(case, diagnosis, real(5.0))
     assert both.is_right
-    assert both.predicted is None  # no gain is told across workloads
+    assert both.predicted.ratio == 5.5  # of the whole script

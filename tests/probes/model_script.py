@@ -12,6 +12,7 @@ import keras
 import numpy as np
 
 from fitdoctor.probes import arithmetic, padding
+from fitdoctor.probes.host_augmentation import in_loader, in_model
 from fitdoctor.probes.what_if import Copies, step_under
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.backends.clones import Change, cloned, output_layers
@@ -244,5 +245,44 @@ if name == "jax":
         hand_over()
         assert list(model._jax_state) == list(STATE_PARTS)
     model._jax_state = None
+
+
+# Layers that draw random numbers, called by the loader: there, and in front of the model.
+class Augmented(keras.utils.PyDataset):
+    flip = keras.layers.RandomFlip()
+    scaled = keras.layers.Rescaling(0.5)
+    num_batches = 3
+
+    def __getitem__(self, index):
+        images = np.ones((4, 8, 8, 3), "float32")
+        return keras.ops.convert_to_numpy(self.flip(self.scaled(images), training=True)), images
+
+
+call_before = keras.layers.Layer.__call__
+facts, random_layers = in_loader(backend, lambda: Augmented()[0])
+assert keras.layers.Layer.__call__ is call_before
+assert random_layers == [Augmented.flip], random_layers
+assert facts["layers"] == ["RandomFlip"]
+assert 0 < facts["layers_ns"] <= facts["batch_ns"]
+try:
+    in_loader(backend, lambda: Augmented.scaled(np.ones((1, 2))))
+except NotAvailable as reason:
+    assert "no augmentation layer" in str(reason)
+else:
+    raise AssertionError("a layer without random numbers is no augmentation")
+pixels = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Flatten(), keras.layers.Dense(1)])
+pixels.compile("sgd", "mse")
+images = np.ones((4, 8, 8, 3), "float32")
+pixels.fit(images, images[:, 0, 0, :1], verbose=0)
+running = SimpleNamespace(
+    model=pixels, epoch_iterator=None, executions=1, step_function=pixels.train_function
+)
+restore = backend.snapshot(pixels)
+convert = keras.ops.convert_to_tensor
+pair = (convert(images), convert(images[:, 0, 0, :1]))
+augmented = in_model(backend, running, pair, None, random_layers)
+assert len(augmented["ns"]) == len(augmented["base_ns"]) > 0
+assert "call" not in vars(pixels)
+restore()
 
 print("models hold")

@@ -9,7 +9,7 @@ import pytest
 from fitdoctor.probes import windows as windows_module
 from fitdoctor.probes.experiment import run_probe
 from fitdoctor.probes.step_function import StepFinder
-from fitdoctor.probes.windows import Patience, measure
+from fitdoctor.probes.windows import Patience, Work, in_turns, measure
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.backends.randomness import snapshot_python
@@ -218,3 +218,24 @@ def test_threads_left_by_probes_are_gone() -> None:
         sum(i for i in range(200_000))
     assert threading.active_count() == before
     assert sampler.result()["samples"] >= 1
+
+
+def test_two_kinds_of_work_are_timed_in_turns(fake_cpu: type[FakeWatch]) -> None:
+    done: list[str] = []
+
+    def work(name: str) -> Work:
+        return lambda: done.append(name) or 1, lambda: None
+
+    first, second = in_turns(work("a"), work("b"), seconds=0.0001, window_s=0.0)
+    assert "".join(done[:6]) == "abbaab"
+    assert len(first.ns) == len(second.ns) >= 3
+
+
+def test_of_a_disturbed_round_neither_half_is_kept(fake_cpu: type[FakeWatch]) -> None:
+    fake_cpu.others = [0.0, 0.9, 0.9, 0.0]  # the second half of one round, the first of the next
+    first, second = in_turns(
+        (lambda: 1, lambda: None), (lambda: 1, lambda: None), seconds=0.0001, window_s=0.0
+    )
+    assert len(first.ns) == len(second.ns)
+    assert set(first.ns) | set(second.ns) == {1_000_000}
+    assert first.dirty == second.dirty == 2

@@ -8,6 +8,7 @@ from fitdoctor.analysis.view import view_of
 from fitdoctor.findings.edits import TENSORFLOW, HoistCompile, WrapArgument
 from fitdoctor.findings.place import Where
 from fitdoctor.recording.schema import Event
+from fitdoctor.rules import co002
 from fitdoctor.rules.co001 import RULE, repeated_traces
 from synthetic import MS, fit_workload, recording, windows
 
@@ -177,3 +178,49 @@ def test_the_same_model_built_again_and_again() -> None:
     assert finding.cure.safety == "advice"
     # 10 of 20 ms go into tracing, a tenth of that for the first model.
     assert finding.gain.value == pytest.approx(20 / 11, rel=0.08)
+
+
+def jax_loop(*, shapes=lambda i: [], changed=lambda i: []):
+    """A loop whose every step is compiled anew by JAX."""
+    workload = fit_workload(
+        kind="loop",
+        period=140 * MS,
+        step=139 * MS,
+        wait=None,
+        steps=60,
+        probes={"repeat_call": windows(MS)},
+        detail={"backend": "jax", "marker": "jax.jit"},
+    )
+    detail = {"name": "jit(step)", "file": "/user/t.py", "line": 4, "model": 0}
+    called = {**detail, "called_from": ["/user/t.py", 20]}
+    events = tuple(
+        Event(
+            "compile", t + 1, 80 * MS, 0, 0, {**called, "shapes": shapes(i), "changed": changed(i)}
+        )
+        for i, t in enumerate(workload.blocks[0].t)
+    )
+    workload = replace(workload, events=events)
+    return view_of(recording(workload, backend="jax"), workload)
+
+
+def test_new_shapes_are_another_rules_matter() -> None:
+    seen = jax_loop(shapes=lambda i: [f"float32[8, {i}]"])
+    assert RULE.detect(seen) is None
+    finding = co002.RULE.detect(seen)
+    assert finding is not None
+    assert "60 batch shapes" in finding.message
+
+
+def test_a_static_argument_that_changes_is_named() -> None:
+    finding = RULE.detect(jax_loop(changed=lambda i: [f"scale: {i - 1} -> {i}"]))
+    assert finding is not None
+    assert "scale: 58 -> 59" in finding.message
+    assert "static" in finding.cure.summary
+    assert finding.where == Where("/user/t.py", 20)
+
+
+def test_a_function_that_is_jitted_anew() -> None:
+    finding = RULE.detect(jax_loop())
+    assert finding is not None
+    assert "created anew" in finding.message
+    assert co002.RULE.detect(jax_loop()) is None

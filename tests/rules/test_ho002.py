@@ -7,7 +7,8 @@ import pytest
 from fitdoctor.analysis.view import view_of
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.place import Where
-from fitdoctor.recording.schema import CallbackTotal, Event
+from fitdoctor.intervals import Interval
+from fitdoctor.recording.schema import CallbackTotal, Event, Probe
 from fitdoctor.rules.ho002 import RULE
 from synthetic import MS, fit_workload, loader, recording, view, windows
 
@@ -140,3 +141,35 @@ def test_another_training_for_a_little_is_not_advised() -> None:
     seen = view(replace(recorded, calls=(validated,), events=(passed,)), backend="torch")
     assert seen.costs.total.value > 5 * seen.core.value
     assert RULE.detect(seen) is None
+
+
+def test_retracing_beside_the_steps_does_not_hide_them() -> None:
+    """Alone they gain a tenth of the time; without the retracing, which has a cure, three times."""
+    seen = small_step()
+    retraced = replace(
+        seen,
+        costs=replace(
+            seen.costs,
+            total=Interval.around(8.0 * MS, 0.03),
+            parts={**seen.costs.parts, "compile": 7.0 * MS},
+        ),
+    )
+    finding = RULE.detect(retraced)
+    assert finding is not None
+    assert finding.gain.value == pytest.approx(8 / (8 - 0.69), rel=0.03)
+    slow_callbacks = replace(
+        retraced, costs=replace(retraced.costs, parts={"callbacks": 7.0 * MS, "step": MS})
+    )
+    assert RULE.detect(slow_callbacks) is None
+
+
+def test_a_trial_in_turns_is_told_by_its_rounds() -> None:
+    """The machine became twice as slow between the two probes: of each round, both halves did."""
+    slow = {**windows(0.6 * MS), "base_ns": windows(1.8 * MS)["ns"]}
+    seen = small_step(ten=None, fifty=None)
+    probes = {"steps_per_execution_1": windows(0.9 * MS), "steps_per_execution_10": slow}
+    more = {name: Probe(name, "ok", "", data) for name, data in probes.items()}
+    recorded = replace(seen.recorded, probes={**seen.recorded.probes, **more})
+    finding = RULE.detect(view(recorded))
+    assert finding is not None
+    assert finding.gain.value == pytest.approx(1 / 0.31, rel=0.05)

@@ -6,9 +6,10 @@ import pytest
 
 from fitdoctor.findings.edits import TENSORFLOW, SetKeyword
 from fitdoctor.findings.place import Where
+from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
 from fitdoctor.rules.in012 import RULE as SEQUENTIAL
 from fitdoctor.rules.in013 import RULE as ON_THE_HOST
-from synthetic import MS, slow_pipeline, stage, trial, view
+from synthetic import MS, fit_workload, loader, slow_pipeline, stage, trial, view, windows
 
 STAGES = (
     stage("batch", 0),
@@ -81,3 +82,43 @@ def test_only_the_serial_random_maps_get_parallel_calls() -> None:
     assert found.cure.edits == (
         SetKeyword(where, "map", "num_parallel_calls", value, 1, (TENSORFLOW,)),
     )
+
+
+def calling_layers(share: float, in_model: float = 2.4, accelerators: int = 1):
+    """A PyDataset of 30 ms a batch, part of it in layers; the step takes 2 ms, with them more."""
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "loader_alone": loader(30 * MS, user_share=0.9),
+        "input": {"kind": "PyDataset", "file": "/user/data.py", "line": 12, "workers": 1},
+        "augmentation": {
+            "batch_ns": 30 * MS,
+            "layers_ns": round(30 * MS * share),
+            "share": share,
+            "layers": ["RandomFlip", "RandomZoom", "RandomFlip"],
+        },
+        "step_augmented": {**windows(in_model * MS), "base_ns": windows(2 * MS)["ns"]},
+    }
+    workload = fit_workload(
+        period=32 * MS, step=2 * MS, wait=30 * MS, probes=probes, detail={"backend": "jax"}
+    )
+    return replace(view(workload, backend="jax"), accelerators=accelerators)
+
+
+def test_layers_in_the_loader_are_right_where_they_cost_little_or_nothing_else_computes() -> None:
+    assert ON_THE_HOST.detect(calling_layers(0.1)) is None
+    assert ON_THE_HOST.detect(calling_layers(0.9, accelerators=0)) is None
+
+
+def test_layers_in_the_loader_are_priced_as_tried_in_the_model() -> None:
+    found = ON_THE_HOST.detect(calling_layers(0.9))
+    assert found is not None
+    assert "RandomFlip, RandomZoom take 27.0 ms of the 30.0 ms" in found.message
+    # 32 ms become 3 ms of loading and 2.4 ms of computing, in turns.
+    assert found.gain.value == pytest.approx(32 / 5.4, rel=0.15)
+    assert found.where == Where("/user/data.py", 12)
+
+
+def test_the_same_cause_is_not_named_twice() -> None:
+    assert PYTHON_BOUND.detect(calling_layers(0.9)) is None
+    assert PYTHON_BOUND.detect(calling_layers(0.1)) is not None
+    assert PYTHON_BOUND.detect(calling_layers(0.9, accelerators=0)) is not None

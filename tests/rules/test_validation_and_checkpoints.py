@@ -110,6 +110,15 @@ class TestHeavyMetrics:
     def test_silent_where_nothing_was_tried(self) -> None:
         assert cb004.RULE.detect(view(fit_workload())) is None
 
+    def test_in_turns_a_machine_that_changes_its_pace_hides_nothing(self) -> None:
+        pace = [1.0, 1.8, 1.0, 1.7, 1.1, 1.9]
+        tried = {"ns": [0.75 * MS * p for p in pace], "base_ns": [MS * p for p in pace]}
+        probes = {"frozen_batch": {**windows(MS), "ns": [MS * p for p in pace]}}
+        both = {**probes, "step_without_metrics": {**windows(MS), **tried}}
+        finding = cb004.RULE.detect(view(fit_workload(period=MS, step=MS, probes=both)))
+        assert finding is not None
+        assert finding.evidence["metrics_share"] == pytest.approx(0.25, abs=0.01)
+
     def test_half_of_the_step(self) -> None:
         finding = cb004.RULE.detect(self.metrics(MS))
         assert finding is not None

@@ -7,7 +7,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fitdoctor.probes import frozen, input_probes, loader, padding, scaling, settings
+from fitdoctor.probes import (
+    frozen,
+    host_augmentation,
+    input_probes,
+    loader,
+    padding,
+    scaling,
+    settings,
+)
 from fitdoctor.probes.array_conversion import array_conversion
 from fitdoctor.probes.device_feeding import feeding
 from fitdoctor.probes.device_sweep import device_sweep
@@ -22,6 +30,7 @@ from fitdoctor.recorder.backends.eager_switch import eager_switch, place_of_swit
 from fitdoctor.recorder.backends.model_state import all_layers
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.calls import Call
+from fitdoctor.recorder.inputs.batch_maker import batch_maker
 from fitdoctor.recorder.inputs.describe import describe_input
 from fitdoctor.recorder.inputs.hdf5 import Hdf5Reads
 from fitdoctor.recorder.session import Recorder
@@ -214,6 +223,23 @@ class FitExamination:
         elif adapter is not None and kind == "PyDataset":
             input_probes.probe_workers(self._probe, adapter, alone, self._backend.name)
         input_probes.probe_hdf5(self._probe, self._hdf5, self._steps())
+        if adapter is not None and self._on_gpu() and kind in ("PyDataset", "DataLoader"):
+            self._probe_augmentation(adapter, kind)
+
+    def _probe_augmentation(self, adapter: Any, kind: str) -> None:
+        """Random layers that the loader calls, there and in the model."""
+        layers: list[Any] = []
+
+        def in_loader() -> Data:
+            make = batch_maker(adapter, kind)
+            facts, found = host_augmentation.in_loader(self._backend, make)
+            layers.extend(found)
+            return facts
+
+        if self._probe("augmentation", in_loader) is None or self._batch is None:
+            return
+        given = (self._backend, self._call, self._batch, self._result)
+        self._probe("step_augmented", lambda: host_augmentation.in_model(*given, layers))
 
     def _loading_ns(self, alone: Data) -> float:
         """What loading may cost a step: bursts, and the start of each epoch, are part of it."""

@@ -63,6 +63,7 @@ from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
 from fitdoctor.prediction.planner import Machine, Step, workers_for
 from fitdoctor.rules.in011 import is_scattered_hdf5
+from fitdoctor.rules.in013 import layers_in_loader
 from fitdoctor.units import duration, percent, size
 
 PAGE = __doc__ or ""
@@ -111,6 +112,8 @@ class PythonBoundLoader:
             return None
         if is_scattered_hdf5(view) or is_crossing(view) or is_shipping(view):
             return None
+        if view.accelerators and layers_in_loader(view) is not None:
+            return None  # IN013
         saved, in_parallel = _cured(view, loader)
         place = python_place(view)
         return Finding(

@@ -7,14 +7,19 @@ Random augmentation keeps all CPU cores busy while an accelerator waits for it.
 A `map` of tf.data always runs on the CPU. Augmentation layers in the model run where the model
 runs; on a fast accelerator they cost a fraction.
 
+The same layers called from a `PyDataset` or a torch dataset are started one operation at a time.
+
 ## Evidence
 - there is an accelerator, and training waits for its data;
-- while loading alone, at least 80 % of the cores are busy: more threads cannot help;
-- stages with random ops take at least a third of the CPU time of loading, and cannot be cached.
+- of a tf.data pipeline: while loading alone, at least 80 % of the cores are busy, so that more
+  threads cannot help, and stages with random ops take at least a third of the CPU time of loading,
+  and cannot be cached;
+- of a `PyDataset` or a `DataLoader`: Keras layers with random numbers take at least a third of the
+  time in which a batch is made, and the step with these layers in front of the model was timed.
 
 ## Predicted gain
-Loading without those stages, beside the step. What the same augmentation costs on the accelerator
-is not known before it is tried, so the upper end of the step is wide.
+Loading without those stages or layers, beside the step. Layers were tried in the model; what stages
+of a tf.data pipeline cost on the accelerator is not known, so the upper end of the step is wide.
 
 ## Example
 ```python
@@ -36,8 +41,11 @@ The model trains on the CPU: the work is the same wherever it is written.
 
 from __future__ import annotations
 
+from typing import Any
+
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
@@ -61,11 +69,49 @@ class HostAugmentation:
     safety: Safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
-        """An accelerator, all cores busy, and random stages that take much of it."""
-        loader = view.loader
-        if not view.accelerators or loader is None or not input_is_slow(view):
+        """An accelerator that waits for augmentation on the host."""
+        if not view.accelerators or view.loader is None or not input_is_slow(view):
             return None
-        if loader.cores < BUSY_SHARE * view.cpus:
+        return self._layers(view) or self._stages(view)
+
+    def _layers(self, view: View) -> Finding | None:
+        """Layers that the loader calls were tried in the model."""
+        loader, tried = view.loader, layers_in_loader(view)
+        left = view.left_by_change("augmented")
+        if tried is None or left is None or loader is None or view.frozen is None:
+            return None
+        after = loader.ns.scaled(1.0 - min(1.0, tried["share"]))
+        longer = Interval(
+            view.frozen.value * max(0.0, left.value - 1.0),
+            view.frozen.value * max(0.0, left.low - 1.0),
+            view.frozen.value * max(0.0, left.high - 1.0),
+        )
+        saved = saved_by(view, after, overlapped=False).minus(longer)
+        names = ", ".join(dict.fromkeys(tried["layers"]))
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=_loader_place(view),
+            message=(
+                f"{names} take {duration(tried['layers_ns'])} of the {duration(tried['batch_ns'])} "
+                f"that making a batch takes; in the model they add {duration(longer.value)} to a "
+                f"step of {duration(view.frozen.value)}"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(self.safety, f"make {names} the first layers of the model"),
+            evidence={
+                "loader_ns": round(loader.ns.value),
+                "layers_share": round(tried["share"], 3),
+                "step_with_layers_ns": round(view.frozen.value * left.value),
+                "frozen_step_ns": round(view.ceiling_step.value),
+            },
+            saves={"input_wait": saved},
+        )
+
+    def _stages(self, view: View) -> Finding | None:
+        """All cores busy, and random stages of a pipeline that take much of it."""
+        loader = view.loader
+        if loader is None or loader.cores < BUSY_SHARE * view.cpus:
             return None
         random = [stage for stage in view.stages if stage.random and not stage.python]
         work = sum(stage.own_cpu_ns or 0.0 for stage in random)
@@ -100,6 +146,17 @@ class HostAugmentation:
             },
             saves={"input_wait": saved},
         )
+
+
+def layers_in_loader(view: View) -> dict[str, Any] | None:
+    """Random Keras layers that take much of making a batch, where some are called."""
+    tried = view.result("augmentation")
+    return tried if tried and tried["share"] >= RANDOM_SHARE else None
+
+
+def _loader_place(view: View) -> Where | None:
+    file, line = view.input.get("file"), view.input.get("line")
+    return Where(str(file), int(line)) if file and line else place_of(view.recorded)
 
 
 RULE = HostAugmentation()

@@ -16,10 +16,11 @@ back. Nothing around it can be fused or run on a device, and gradients stop ther
   of the user's is seen running in at least 15 % of the samples, and not while no step runs.
 
 ## Predicted gain
-The step with three operations of the framework (`keras.ops.tanh(0.5 * x) + x`) in the layer's place,
-tried on a frozen batch in turns with the step as it is; where the layer changes the shape, the step if it took
-three times what its arithmetic needs on this machine. For code outside a layer: the step without most of the time in which the user's function was seen running; how much
-of it native operations would need is not known, so the interval is wide.
+The step with three operations of the framework (`keras.ops.tanh(0.5 * x) + x`) in the layer's
+place, tried on a frozen batch in turns with the step as it is; where the layer changes the shape,
+the step if it took three times what its arithmetic needs on this machine. For code outside a layer:
+the step without most of the time in which the user's function was seen running; how much of it
+native operations would need is not known, so the interval is wide.
 
 ## Example
 ```python

@@ -88,6 +88,18 @@ def as_native_operations(layer: Any) -> Context:
     return lambda: _attribute(layer, "call", call)
 
 
+def with_layers_in_front(model: Any, layers: list[Any]) -> Context:
+    """The model computes these layers first, as a part of its own step."""
+    own = model.call
+
+    def call(inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        for layer in layers:
+            inputs = layer(inputs, training=True)
+        return own(inputs, *args, **kwargs)
+
+    return lambda: _attribute(model, "call", call)
+
+
 @contextmanager
 def _attribute(owner: Any, name: str, value: Any) -> Iterator[None]:
     # Past Keras's own tracking: a change for a moment is not part of the model.
