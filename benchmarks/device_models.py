@@ -21,7 +21,7 @@ def build(name: str) -> tuple[Any, tuple[int, ...]]:
         "wide_mlp": (1024,),
         "lstm": (50, 32),
         "small_cnn": (32, 32, 3),
-        "resnet": (64, 64, 3),
+        "resnet": (32, 32, 3),
         "transformer": (64, 64),
     }
     inputs = keras.Input(shapes[name])

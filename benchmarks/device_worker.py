@@ -9,20 +9,24 @@ import time
 from benchmarks.device_models import build, data
 
 SECONDS = 1.0
-# A single step that takes this long is timed once: twenty of them would take minutes.
-LONG_STEP_S = 2.0
+MOST_STEPS = 20
 
 
 def step_seconds(name: str, batch: int) -> float:
-    """Seconds per step of a fit that is long enough to time, after a warm-up."""
+    """Seconds per step of fits that are long enough to time, after a warm-up.
+
+    Epochs of as many steps as fit into a second: one of a step that takes half a minute.
+    """
     model, shape = build(name)
     x, y = data(shape, batch)
     model.fit(x, y, batch_size=batch, epochs=1, verbose=0)
     begin = time.perf_counter()
     model.fit(x, y, batch_size=batch, epochs=1, verbose=0)
-    if (single := time.perf_counter() - begin) > LONG_STEP_S:
+    single = time.perf_counter() - begin
+    steps = max(1, min(MOST_STEPS, round(SECONDS / single)))
+    if steps == 1:
         return single
-    x, y = data(shape, batch * 20)
+    x, y = data(shape, batch * steps)
     model.fit(x, y, batch_size=batch, epochs=1, verbose=0)
     begin = time.perf_counter()
     model.fit(x, y, batch_size=batch, epochs=1, verbose=0)
@@ -32,7 +36,7 @@ def step_seconds(name: str, batch: int) -> float:
     for _ in range(2):
         begin = time.perf_counter()
         model.fit(x, y, batch_size=batch, epochs=epochs, verbose=0)
-        best = min(best, (time.perf_counter() - begin) / (20 * epochs))
+        best = min(best, (time.perf_counter() - begin) / (steps * epochs))
     return best
 
 

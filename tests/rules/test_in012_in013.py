@@ -122,3 +122,9 @@ def test_the_same_cause_is_not_named_twice() -> None:
     assert PYTHON_BOUND.detect(calling_layers(0.9)) is None
     assert PYTHON_BOUND.detect(calling_layers(0.1)) is not None
     assert PYTHON_BOUND.detect(calling_layers(0.9, accelerators=0)) is not None
+
+
+def test_layers_that_take_as_long_in_the_model_are_better_not_moved() -> None:
+    stays = calling_layers(0.9, in_model=28.0)
+    assert ON_THE_HOST.detect(stays) is None
+    assert PYTHON_BOUND.detect(stays) is not None

@@ -24,8 +24,9 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     "CB002": frozenset({"IN007"}),
     # Processes that start and end with every epoch are what lies between epochs.
     "HO003": frozenset({"IN008"}),
-    # On the device that suits it, a step has another price altogether.
-    "HO002": frozenset({"EN003"}),
+    # On the device that suits it, a step has another price altogether; a recurrence in one kernel
+    # has few operations to start.
+    "HO002": frozenset({"EN003", "MO001"}),
 }
 
 

@@ -18,16 +18,25 @@ WRITTEN_WELL = Interval(3.0, 1.5, 5.0)
 def saved_by_change(view: View, left: Interval) -> Interval:
     """Nanoseconds per step that a changed step saves; `left` is what it leaves of a frozen one.
 
-    As a share: on a machine that was slower while probing, both were.
+    As a share of the real step: on a machine that was slower while probing, both were.
     """
-    if view.frozen is None:
-        return Interval.exact(0.0)
-    step = min(view.frozen.value, view.costs.total.value)
+    step = real_step(view)
     return Interval(
         step * max(0.0, 1 - left.value),
         step * max(0.0, 1 - left.high),
         step * max(0.0, 1 - left.low),
     )
+
+
+def real_step(view: View) -> float:
+    """Nanoseconds of computing in a real step: a frozen one's, or what the real ones took longer.
+
+    Not what loading adds to it.
+    """
+    if view.frozen is None:
+        return 0.0
+    longer = min(view.parts.get("step", 0.0), view.ceiling_step.value)
+    return min(view.costs.total.value, max(view.frozen.value, longer))
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ def saved_of_layer(view: View, layer: LayerCost, left: Interval) -> Interval:
     if view.frozen is None:
         return Interval.exact(0.0)
     share = layer_share(view, layer)
-    step = min(view.frozen.value, view.costs.total.value)
+    step = real_step(view)
     return Interval(
         step * share.value * max(0.0, 1 - left.value),
         step * share.low * max(0.0, 1 - left.high),

@@ -145,7 +145,8 @@ class Call:
                 self.recorder.first_step_ns = end
         wait, self.wait = self.wait, 0
         callbacks, self.callbacks = self.callbacks, 0
-        duration = end - begin - (wait if self.wait_is_inside_step else 0)
+        # Keras may have asked for the first batch before: then its wait lies outside the step.
+        duration = max(0, end - begin - (wait if self.wait_is_inside_step else 0))
         self.steps += self.executions
         self.step_total += duration
         self.batch_callbacks += callbacks

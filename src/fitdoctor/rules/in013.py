@@ -55,6 +55,8 @@ PAGE = __doc__ or ""
 
 BUSY_SHARE = 0.8
 RANDOM_SHARE = 1 / 3
+# In the model the layers take at most this part of what they take in the loader.
+WORTH_MOVING = 0.5
 # The accelerator is this much faster at the same augmentation (usual, least, most).
 FASTER_THERE = Interval(10.0, 2.0, 50.0)
 
@@ -149,9 +151,15 @@ class HostAugmentation:
 
 
 def layers_in_loader(view: View) -> dict[str, Any] | None:
-    """Random Keras layers that take much of making a batch, where some are called."""
-    tried = view.result("augmentation")
-    return tried if tried and tried["share"] >= RANDOM_SHARE else None
+    """Random Keras layers that take much of making a batch, and little of it in the model.
+
+    On torch, which starts operations one by one in the model as well, nothing may be gained.
+    """
+    tried, left = view.result("augmentation"), view.left_by_change("augmented")
+    if not tried or left is None or view.frozen is None or tried["share"] < RANDOM_SHARE:
+        return None
+    in_model = view.frozen.value * (left.value - 1.0)
+    return tried if in_model < WORTH_MOVING * tried["layers_ns"] else None
 
 
 def _loader_place(view: View) -> Where | None:

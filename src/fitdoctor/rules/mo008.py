@@ -43,7 +43,7 @@ from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.model_cure import saved_by_change
+from fitdoctor.prediction.model_cure import real_step, saved_by_change
 from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
@@ -86,8 +86,7 @@ class DominantLayer:
         if found is None:
             return None
         top, share = found
-        # The whole, not the time from step to step: on JAX that is only the enqueuing.
-        step = min(view.frozen.value, view.costs.total.value)
+        step = real_step(view)
         half = view.left_by_change("half")
         saved = saved_by_change(view, half) if half is not None else HALVED.scaled(share * step)
         if share < DOMINANT_SHARE and (
