@@ -74,6 +74,7 @@ def test_models_that_cannot_be_examined_are_refused() -> None:
 
 
 @pytest.mark.end_to_end
+@pytest.mark.measures
 def test_a_slow_loader_is_diagnosed_and_the_model_is_as_before() -> None:
     done = subprocess.run(
         [sys.executable, "-c", DIAGNOSE], capture_output=True, text=True, timeout=200, check=False

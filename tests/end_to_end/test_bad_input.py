@@ -8,7 +8,7 @@ import pytest
 
 from end_to_end.commands import diagnose, run
 
-pytestmark = pytest.mark.end_to_end
+pytestmark = [pytest.mark.end_to_end, pytest.mark.measures]
 
 MODEL = """
 import threading, time

@@ -12,7 +12,7 @@ import pytest
 
 from end_to_end.commands import diagnose
 
-pytestmark = pytest.mark.end_to_end
+pytestmark = [pytest.mark.end_to_end, pytest.mark.measures]
 
 CASEBOOK = Path(__file__).parents[2] / "casebook"
 BUDGETS = ("16", "45")

@@ -70,6 +70,7 @@ def learned(script: Path, name: str) -> Learned:
 
 
 @pytest.mark.end_to_end
+@pytest.mark.measures
 def test_one_record_per_file_is_packed_once_and_read_from_then_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

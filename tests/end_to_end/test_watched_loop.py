@@ -8,7 +8,7 @@ import pytest
 
 from end_to_end.commands import diagnose
 
-pytestmark = pytest.mark.end_to_end
+pytestmark = [pytest.mark.end_to_end, pytest.mark.measures]
 
 SCRIPT = """
 import keras, numpy as np, torch

@@ -97,6 +97,7 @@ def test_boost_keeps_output_and_exit_code_of_a_script_it_cannot_help(tmp_path: P
 
 
 @pytest.mark.end_to_end
+@pytest.mark.measures
 def test_a_fast_loader_is_proven(tmp_path: Path) -> None:
     # No epoch ends within the compared steps: JAX compiles there once, for 200 fast steps' time.
     write_script(tmp_path / "slow.py", delay=0.05, batches=100)
@@ -114,6 +115,7 @@ def test_a_fast_loader_is_proven(tmp_path: Path) -> None:
 
 
 @pytest.mark.end_to_end
+@pytest.mark.measures
 def test_equal_scripts_are_not_proven(tmp_path: Path) -> None:
     # Each step sleeps 40 ms, so that both take the same whatever else the machine does.
     write_script(tmp_path / "a.py", delay=0.04)

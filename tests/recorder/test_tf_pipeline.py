@@ -21,7 +21,7 @@ from fitdoctor.recorder.inputs.tf_plan import carried_out
 from fitdoctor.recorder.session import Recorder
 from fitdoctor.recorder.writer import Writer
 
-pytestmark = pytest.mark.end_to_end
+pytestmark = [pytest.mark.end_to_end, pytest.mark.measures]
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from fitdoctor.probes import own_cost
@@ -84,6 +85,7 @@ class Examiner:
         self._loop_examinations: dict[int, LoopExamination] = {}
         self._loops: list[Loop] = []
         self._is_over = False
+        self._examining_ns = 0
         self._next_word = 0
         self._measured_own_cost = False
         # Called instead of ending the script, where the process is not ours to end.
@@ -99,7 +101,8 @@ class Examiner:
         workload = call.workload
         if not workload.probed and self._window_is_full(call):
             workload.probed = True
-            self._examine_fit(call, arguments, result, mid_fit=True)
+            with self._examining():
+                self._examine_fit(call, arguments, result, mid_fit=True)
             self._end_or_go_on()
         elif self._over_budget():
             self._end_or_go_on()
@@ -112,10 +115,11 @@ class Examiner:
             return  # inside another call: part of its callbacks
         if not workload.probed and self._is_worth(call):
             workload.probed = True
-            if self._is_group(workload):
-                self._examine_group(call)
-            elif call.kind == "fit" and call.steps:
-                self._examine_fit(call, (), None, mid_fit=False)
+            with self._examining():
+                if self._is_group(workload):
+                    self._examine_group(call)
+                elif call.kind == "fit" and call.steps:
+                    self._examine_fit(call, (), None, mid_fit=False)
         if self._over_budget() or self._group_window_is_full(workload):
             self._end_or_go_on()
 
@@ -168,11 +172,18 @@ class Examiner:
     # -- when ----------------------------------------------------------------------
 
     def _elapsed(self) -> int:
+        """Nanoseconds of the script's own since its first step: examining is no training."""
         first = self._recorder.first_step_ns
-        return 0 if first is None else self._recorder.clock() - first
+        return 0 if first is None else self._recorder.clock() - first - self._examining_ns
 
     def _over_budget(self) -> bool:
-        return self._elapsed() >= self._budget
+        share = FULL_AT_BUDGET_SHARE if self._all_heavy_are_examined() else 1.0
+        return self._elapsed() >= share * self._budget
+
+    def _all_heavy_are_examined(self) -> bool:
+        workloads = self._recorder.workloads.values()
+        total = sum(one.total_ns for one in workloads)
+        return all(one.probed or one.total_ns < HEAVY_SHARE * total for one in workloads)
 
     def _window_is_full(self, call: Call) -> bool:
         if call.first_step is None:
@@ -216,14 +227,17 @@ class Examiner:
         if workload.first_ns is None or not workload.probed or workload.calls < GROUP_CALLS:
             return False
         now = self._recorder.clock()
-        if now - workload.first_ns < GROUP_WINDOW_NS:
-            return False
-        total = sum(w.total_ns for w in self._recorder.workloads.values())
-        return all(
-            w.probed or w.total_ns < HEAVY_SHARE * total for w in self._recorder.workloads.values()
-        )
+        return now - workload.first_ns >= GROUP_WINDOW_NS and self._all_heavy_are_examined()
 
     # -- what ----------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _examining(self) -> Iterator[None]:
+        begin = self._recorder.clock()
+        try:
+            yield
+        finally:
+            self._examining_ns += self._recorder.clock() - begin
 
     def _examine_fit(
         self, call: Call, arguments: tuple[Any, ...], result: Any, *, mid_fit: bool

@@ -54,10 +54,10 @@ class HeavyMetrics:
     def detect(self, view: View) -> Finding | None:
         """Steps with and without metrics differ."""
         left = view.left_by_change("without_metrics")
-        if left is None or view.frozen is None or left.high >= 1.0:
+        if left is None or left.high >= 1.0:
             return None
         saved = saved_by_change(view, left)
-        share = saved.value / view.frozen.value
+        share = 1.0 - left.value
         priced = gain(view.costs.total, saved)
         if priced.value < WORTH_GAIN:
             return None
