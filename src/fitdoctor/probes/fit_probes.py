@@ -149,8 +149,7 @@ class FitExamination:
             is_short = step_ns < SHORT_STEP_NS
             self._probe_short_step(executions=is_short and loader_ns < LOADER_LIMITED * step_ns)
         if not self._is_eager():
-            if self._backend.name != "torch":
-                self._probe("step_python", self._step_python)
+            self._probe("step_python", self._step_python)
             self._probe_model(step_ns)
 
     def _probe_spread(self) -> None:

@@ -11,6 +11,7 @@ from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.stacks import StackSampler
 from fitdoctor.probes.windows import Windows, Work, in_turns, measure
 from fitdoctor.recorder.backends.base import Backend, Stepper
+from fitdoctor.recorder.backends.outside_torch import watch_absences
 from fitdoctor.recorder.calls import Call
 
 SECONDS = 1.5
@@ -67,9 +68,12 @@ def python_in_steps(
     """Which of the user's functions run during compiled steps: only host ops call any.
 
     A thread of the user's own (a monitor, a loader that reads ahead) runs with or without steps;
-    what is seen without them is told beside it.
+    what is seen without them is told beside it. On torch every step runs from Python: there, in
+    which functions it is away from torch.
     """
     stepper = backend.stepper(call, function, batch, result)
+    if backend.name == "torch":
+        return watch_absences(stepper.step, SAMPLED_SECONDS)
     with StackSampler() as without:
         time.sleep(IDLE_SECONDS)
     with StackSampler() as sampler:

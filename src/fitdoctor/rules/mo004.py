@@ -13,7 +13,9 @@ back. Nothing around it can be fused or run on a device, and gradients stop ther
   torch, tensors become NumPy arrays while it runs;
 - the layer alone is 5 % or more of the step;
 - or, wherever in the step it is called from: while compiled steps run on a frozen batch, a function
-  of the user's is seen running in at least 15 % of the samples, and not while no step runs.
+  of the user's is seen running in at least 15 % of the samples, and not while no step runs; on
+  torch, where every step runs from Python: it takes 15 % of the step from handing values to Python
+  (`.numpy()`, `.item()`, …) to the next operation of torch.
 
 ## Predicted gain
 The step with three operations of the framework (`keras.ops.tanh(0.5 * x) + x`) in the layer's
@@ -102,7 +104,7 @@ class HostOpInModel:
             name=self.name,
             where=Where(str(file), int(line)),
             message=(
-                f"{function} runs in Python in the middle of the compiled step, "
+                f"{function} leaves {view.backend} for Python in the middle of the step, "
                 f"{percent(share)} of its time"
             ),
             gain=priced,
