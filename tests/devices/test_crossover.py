@@ -97,6 +97,8 @@ def test_a_short_run_does_not_pay_the_start_back() -> None:
     assert found.break_even == pytest.approx(3200)
     assert found.better == "cpu"
     assert "pays off after 3,200 steps; your run has 1,000" in devices_text(found)
+    assert "(102,400 and 32,000 rows)" in devices_text(found)
+    assert found.to_json()["break_even_rows"] == pytest.approx(102_400)
 
 
 def test_a_long_run_does() -> None:

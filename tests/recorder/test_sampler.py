@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ import psutil
 import pytest
 
 from fitdoctor.recorder import sampler as sampling
-from fitdoctor.recorder.sampler import Accelerators, ProcessTree, Sampler, machine_record
+from fitdoctor.recorder.accelerators import Accelerators
+from fitdoctor.recorder.sampler import ProcessTree, Sampler, machine_record
 
 # Each line on stdin asks the process for the next thing to do.
 WORKER = """
@@ -107,8 +109,44 @@ def test_a_device_that_does_not_answer_every_question(monkeypatch: pytest.Monkey
     )
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     accelerators = Accelerators()
-    assert accelerators.describe() == [{"name": "H200", "memory_bytes": 100}]
-    assert accelerators.sample() == [{"util": 0, "mem": 40, "power": None}]
+    assert accelerators.describe() == [
+        {"name": "H200", "memory_bytes": 100, "clock_mhz": None, "processes": None}
+    ]
+    assert accelerators.sample() == [
+        {"util": 0, "mem": 40, "power": None, "clock": None, "held": None}
+    ]
+
+
+def test_clocks_what_holds_them_down_and_who_else_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nvml = SimpleNamespace(
+        NVMLError=type("NVMLError", (Exception,), {}),
+        NVML_CLOCK_SM=1,
+        nvmlInit=lambda: None,
+        nvmlShutdown=lambda: None,
+        nvmlDeviceGetCount=lambda: 1,
+        nvmlDeviceGetHandleByIndex=lambda index: index,
+        nvmlDeviceGetName=lambda handle: "H200",
+        nvmlDeviceGetMemoryInfo=lambda handle: SimpleNamespace(total=100, used=40),
+        nvmlDeviceGetUtilizationRates=lambda handle: SimpleNamespace(gpu=70),
+        nvmlDeviceGetPowerUsage=lambda handle: 300_000,
+        nvmlDeviceGetClockInfo=lambda handle, kind: 1200,
+        nvmlDeviceGetMaxClockInfo=lambda handle, kind: 1980,
+        # Idle (1) is no reason to doubt; both kinds of heat are one.
+        nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 0x01 | 0x20 | 0x40,
+        nvmlDeviceGetComputeRunningProcesses=lambda handle: [
+            SimpleNamespace(pid=os.getpid(), usedGpuMemory=5)
+        ],
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    accelerators = Accelerators()
+    (device,) = accelerators.describe()
+    assert device["clock_mhz"] == 1980
+    assert [(p["pid"], p["memory_bytes"]) for p in device["processes"]] == [(os.getpid(), 5)]
+    assert device["processes"][0]["name"]
+    (sample,) = accelerators.sample() or ()
+    assert (sample["clock"], sample["held"]) == (1200, ["heat"])
 
 
 def test_cpu_time_grows_with_work(worker: Worker) -> None:

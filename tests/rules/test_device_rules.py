@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.rules import en001, en003, en005, en007, ho002, mo001, mo006, mo008
+from fitdoctor.rules import en001, en003, en005, en007, en008, ho002, mo001, mo006, mo008
 from fitdoctor.trials.suspicion import suspected
 from synthetic import MS, fit_workload, recording, view, windows
 
@@ -256,3 +256,31 @@ def test_a_busy_gpu_is_healthy() -> None:
     workload = fit_workload(probes={"frozen_batch": windows(9.5 * MS), "device_time": busy})
     (found,) = diagnose(recording(workload)).workloads
     assert found.verdict == "at-ceiling"
+
+
+class TestTooLittleDeviceMemory:
+    def short_of_room(self, retries: int | None, quarter: float):
+        probes = {
+            "frozen_batch": windows(40 * MS),
+            "device": {"kind": "gpu", "memory_retries": retries, "steps": 100},
+            "part_of_batch": {**windows(quarter), "rows": 64, "of_rows": 256},
+        }
+        return view(fit_workload(period=40 * MS, step=40 * MS, probes=probes), backend="torch")
+
+    def test_silent_without_a_search_for_room(self) -> None:
+        assert en008.RULE.detect(self.short_of_room(None, 5 * MS)) is None
+        assert en008.RULE.detect(self.short_of_room(0, 5 * MS)) is None
+
+    def test_silent_where_room_was_sought_at_the_start_only(self) -> None:
+        assert en008.RULE.detect(self.short_of_room(3, 5 * MS)) is None
+
+    def test_silent_where_smaller_steps_are_no_faster(self) -> None:
+        assert en008.RULE.detect(self.short_of_room(90, 10 * MS)) is None
+        assert en008.RULE.detect(self.short_of_room(90, 14 * MS)) is None
+
+    def test_smaller_steps_do_the_same_work_sooner(self) -> None:
+        finding = en008.RULE.detect(self.short_of_room(90, 5 * MS))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(2.0, rel=0.05)
+        assert "64 rows instead of 256" in finding.message
+        assert finding.cure.safety == "advice"

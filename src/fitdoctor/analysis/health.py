@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fitdoctor.analysis.device_health import Message, device_health
 from fitdoctor.analysis.view import View
 from fitdoctor.recording.schema import RecordedWorkload, Recording
 
@@ -9,8 +10,6 @@ FEW_STEPS = 30
 NOISY_SPREAD = 2.5  # p90 over p10 of step times in groups of 50 ms
 # A frozen step cannot really take longer than a real one.
 FROZEN_LONGER = 1.05
-
-Message = tuple[str, str]  # level, text
 
 
 def workload_health(view: View) -> list[Message]:
@@ -98,6 +97,7 @@ def recording_health(recording: Recording) -> list[Message]:
                 "times; ask for more CPU or fewer threads",
             )
         )
+    found.extend(device_health(recording))
     machine = recording.machine
     affinity, cpus = machine.get("affinity"), machine.get("cpus")
     if affinity and cpus and affinity < cpus:

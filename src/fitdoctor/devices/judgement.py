@@ -82,6 +82,10 @@ class Judgement:
     better: str | None
     reasons: tuple[str, ...] = ()  # what could not be measured, and why
 
+    def _break_even_rows(self) -> float | None:
+        cpu = self.runs.get("cpu")
+        return None if self.break_even is None or cpu is None else self.break_even * cpu.rows
+
     def to_json(self) -> dict[str, Any]:
         """The form in the JSON report."""
         cross = self.crossover
@@ -91,6 +95,7 @@ class Judgement:
             "cpu_over_gpu": self.ratio.to_json() if self.ratio else None,
             "crossover": None if cross is None else vars(cross),
             "break_even_steps": self.break_even,
+            "break_even_rows": self._break_even_rows(),
             "better": self.better,
             "not_measured": list(self.reasons),
         }

@@ -39,6 +39,7 @@ from fitdoctor.recorder.session import Recorder
 SETTLE_S = 0.3
 # Steps longer than this are not bound by dispatch on any backend.
 SHORT_STEP_NS = 30_000_000
+LESS_MEMORY = 4  # the batch is cut to this part, where the device has too little memory
 AGAIN_S = 0.8  # of frozen steps, after the probes of the input
 # Each batch size is compiled anew.
 SWEEP_LONGEST_S = 240.0
@@ -130,6 +131,8 @@ class FitExamination:
         if device.get("kind") == "gpu" and step_ns is not None:
             busy = self._probe("device_time", self._device_time)
             self._device_busy_ns = busy["busy_ns"] if busy else None
+            if device.get("memory_retries"):
+                self._probe("part_of_batch", self._part_of_batch)
         loader_ns = self._in_place_ns()
         if step_ns is None or self._input_may_matter(step_ns):
             alone = self._probe("loader_alone", self._loader_alone)
@@ -191,7 +194,17 @@ class FitExamination:
         facts = device_facts(self._backend.name)
         if facts["kind"] == "gpu" and self._batch is not None:
             facts.update(feeding(self._backend, self._batch, self._call.arguments.get("x")))
-        return facts
+        return {**facts, "steps": self._call.steps}
+
+    def _part_of_batch(self) -> Data:
+        """A step that needs less of the device's memory."""
+        rows = self._backend.rows(self._batch)
+        if rows is None or rows < LESS_MEMORY or self._call.step_function is None:
+            raise NotAvailable("the batch cannot be cut")
+        part = self._backend.cut(self._batch, rows // LESS_MEMORY)
+        stepper = self._backend.stepper(self._call, self._call.step_function, part, self._result)
+        windows = frozen.time_steps(stepper, self._call.executions, AGAIN_S)
+        return {**windows.to_record(), "rows": rows // LESS_MEMORY, "of_rows": rows}
 
     def _device_time(self) -> Data:
         if self._call.step_function is None:

@@ -10,12 +10,13 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import psutil
 
+from fitdoctor.recorder.accelerators import Accelerators
 from fitdoctor.recorder.cgroup import own_cgroup
 from fitdoctor.recorder.files import append
 
@@ -25,11 +26,8 @@ CHILDREN_EVERY = 4
 # A TensorFlow process has dozens of threads, most of them asleep.
 TOP_THREADS = 8
 _NS_PER_S = 1_000_000_000
-_MW_PER_W = 1_000
 # Position of majflt among the fields of /proc/PID/stat after the name in parentheses.
 _MAJOR_FAULTS_FIELD = 9
-
-_Value = TypeVar("_Value")
 
 
 def machine_record() -> dict[str, Any]:
@@ -50,72 +48,6 @@ def machine_record() -> dict[str, Any]:
     }
     accelerators.close()
     return record
-
-
-class Accelerators:
-    """NVIDIA devices through NVML; `unavailable` says why there are none to see."""
-
-    def __init__(self) -> None:
-        """Open NVML; a machine without it is normal and not an error."""
-        self.unavailable: str | None = None
-        self._handles: list[Any] = []
-        try:
-            import pynvml
-        except ImportError as error:
-            self.unavailable = f"not available: {error}"
-            return
-        self._nvml = pynvml
-        try:
-            pynvml.nvmlInit()
-            count = pynvml.nvmlDeviceGetCount()
-            self._handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(count)]
-        except pynvml.NVMLError as error:
-            self.unavailable = f"not available: {error}"
-
-    def describe(self) -> list[dict[str, Any]]:
-        """Name and memory of each device."""
-        return [
-            {
-                "name": self._ask(self._name, handle),
-                "memory_bytes": self._ask(lambda h: self._memory(h).total, handle),
-            }
-            for handle in self._handles
-        ]
-
-    def sample(self) -> list[dict[str, Any]] | None:
-        """Load (percent), memory (bytes) and power (watts) of each device; None without NVML."""
-        if self.unavailable is not None:
-            return None
-        return [
-            {
-                "util": self._ask(
-                    lambda h: self._nvml.nvmlDeviceGetUtilizationRates(h).gpu, handle
-                ),
-                "mem": self._ask(lambda h: self._memory(h).used, handle),
-                "power": self._ask(
-                    lambda h: self._nvml.nvmlDeviceGetPowerUsage(h) / _MW_PER_W, handle
-                ),
-            }
-            for handle in self._handles
-        ]
-
-    def close(self) -> None:
-        """Give NVML back."""
-        if self.unavailable is None:
-            self._nvml.nvmlShutdown()
-
-    def _memory(self, handle: Any) -> Any:
-        return self._nvml.nvmlDeviceGetMemoryInfo(handle)
-
-    def _name(self, handle: Any) -> str:
-        name = self._nvml.nvmlDeviceGetName(handle)
-        return name.decode() if isinstance(name, bytes) else str(name)
-
-    def _ask(self, question: Callable[[Any], _Value], handle: Any) -> _Value | None:
-        try:
-            return question(handle)
-        except self._nvml.NVMLError:  # many devices do not answer every question
-            return None
 
 
 class ProcessTree:

@@ -46,11 +46,15 @@ def sentence(judgement: Judgement) -> str:
         return (
             f"Stay on the CPU for this run: the GPU is {ratio.value:.1f}x faster per step {at}, "
             f"but pays off after {judgement.break_even:,.0f} steps; your run has "
-            f"{cpu.planned_steps:,}."
+            f"{cpu.planned_steps:,} ({judgement.break_even * cpu.rows:,.0f} and "
+            f"{cpu.planned_steps * cpu.rows:,} rows)."
         )
     after = ""
     if judgement.break_even:
-        after = f" Its longer start-up is paid back after {judgement.break_even:,.0f} steps."
+        after = (
+            f" Its longer start-up is paid back after {judgement.break_even:,.0f} steps "
+            f"({judgement.break_even * cpu.rows:,.0f} rows)."
+        )
     return (
         f"Use the GPU: {at} it is {ratio.value:.1f}x faster{_range(ratio.low, ratio.high)}.{after}"
     )

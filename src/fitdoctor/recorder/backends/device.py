@@ -70,6 +70,8 @@ def _torch() -> dict[str, Any]:
         "seen": [f"cuda:{n}" for n in range(torch.cuda.device_count())] or ["cpu"],
         "peak_bytes": int(torch.cuda.max_memory_allocated()) if on_gpu else None,
         "memory_bytes": (int(torch.cuda.get_device_properties(0).total_memory) if on_gpu else None),
+        # Times that torch had to give back all the memory it keeps, and wait, to find room.
+        "memory_retries": torch.cuda.memory_stats().get("num_alloc_retries") if on_gpu else None,
     }
 
 

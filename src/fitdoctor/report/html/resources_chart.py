@@ -37,6 +37,10 @@ def resources_charts(recording: Recording, t0: int) -> list[dict[str, Any]]:
     devices = max((len(s.get("gpu") or ()) for s in samples), default=0)
     charts.append(_chart("gpu", "GPU, % busy", x, _devices(samples, devices, "util", 1.0)))
     charts.append(_chart("gpu_memory", "GPU memory, GB", x, _devices(samples, devices, "mem", _GB)))
+    charts.append(
+        _chart("gpu_clock", "GPU clock, MHz", x, _devices(samples, devices, "clock", 1.0))
+    )
+    charts.append(_chart("gpu_power", "GPU power, W", x, _devices(samples, devices, "power", 1.0)))
     return [chart for chart in charts if chart is not None]
 
 

@@ -1,0 +1,127 @@
+"""NVIDIA devices as NVML tells of them: what they are, what they do, who else uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import psutil
+
+_MW_PER_W = 1_000
+# Why a clock is held down, as NVML counts it. Idle clocks and clocks that someone set are no reason
+# to doubt a measurement, so they are not among these.
+HELD_DOWN = {
+    0x04: "power limit",
+    0x08: "hardware slowdown",
+    0x20: "heat",
+    0x40: "heat",
+    0x80: "power supply",
+}
+
+_Value = TypeVar("_Value")
+
+
+class Accelerators:
+    """All devices that NVML sees; `unavailable` says why there are none."""
+
+    def __init__(self) -> None:
+        """Open NVML; a machine without it is normal and not an error."""
+        self.unavailable: str | None = None
+        self._handles: list[Any] = []
+        try:
+            import pynvml
+        except ImportError as error:
+            self.unavailable = f"not available: {error}"
+            return
+        self._nvml = pynvml
+        try:
+            pynvml.nvmlInit()
+            count = pynvml.nvmlDeviceGetCount()
+            self._handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(count)]
+        except pynvml.NVMLError as error:
+            self.unavailable = f"not available: {error}"
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Name, memory and highest clock of each device, and the processes on it now.
+
+        Asked before the script starts, those are others': in a container the numbers of processes
+        tell nothing, so that later they could not be told from the script's own.
+        """
+        return [
+            {
+                "name": self._ask(self._name, handle),
+                "memory_bytes": self._ask(lambda h: self._memory(h).total, handle),
+                "clock_mhz": self._ask(self._highest_clock, handle),
+                "processes": self._ask(self._processes, handle),
+            }
+            for handle in self._handles
+        ]
+
+    def sample(self) -> list[dict[str, Any]] | None:
+        """Load (percent), memory (bytes), power (watts), clock (MHz) of each device.
+
+        And what holds the clock down, if anything does. None without NVML.
+        """
+        if self.unavailable is not None:
+            return None
+        return [
+            {
+                "util": self._ask(
+                    lambda h: self._nvml.nvmlDeviceGetUtilizationRates(h).gpu, handle
+                ),
+                "mem": self._ask(lambda h: self._memory(h).used, handle),
+                "power": self._ask(
+                    lambda h: self._nvml.nvmlDeviceGetPowerUsage(h) / _MW_PER_W, handle
+                ),
+                "clock": self._ask(self._clock, handle),
+                "held": self._ask(self._held_down, handle),
+            }
+            for handle in self._handles
+        ]
+
+    def close(self) -> None:
+        """Give NVML back."""
+        if self.unavailable is None:
+            self._nvml.nvmlShutdown()
+
+    def _memory(self, handle: Any) -> Any:
+        return self._nvml.nvmlDeviceGetMemoryInfo(handle)
+
+    def _name(self, handle: Any) -> str:
+        name = self._nvml.nvmlDeviceGetName(handle)
+        return name.decode() if isinstance(name, bytes) else str(name)
+
+    def _clock(self, handle: Any) -> int:
+        return int(self._nvml.nvmlDeviceGetClockInfo(handle, self._nvml.NVML_CLOCK_SM))
+
+    def _highest_clock(self, handle: Any) -> int:
+        return int(self._nvml.nvmlDeviceGetMaxClockInfo(handle, self._nvml.NVML_CLOCK_SM))
+
+    def _held_down(self, handle: Any) -> list[str]:
+        bits = int(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle))
+        return sorted({reason for bit, reason in HELD_DOWN.items() if bits & bit})
+
+    def _processes(self, handle: Any) -> list[dict[str, Any]]:
+        running = self._nvml.nvmlDeviceGetComputeRunningProcesses(handle)
+        return [
+            {
+                "pid": int(one.pid),
+                "name": _process_name(int(one.pid)),
+                "memory_bytes": getattr(one, "usedGpuMemory", None),
+            }
+            for one in running
+        ]
+
+    def _ask(self, question: Callable[[Any], _Value], handle: Any) -> _Value | None:
+        try:
+            return question(handle)
+        # Many devices do not answer every question, and older bindings do not know all of them.
+        except (self._nvml.NVMLError, AttributeError):
+            return None
+
+
+def _process_name(pid: int) -> str | None:
+    try:
+        return str(psutil.Process(pid).name())
+    except psutil.Error:  # ended, or in another container
+        return None
