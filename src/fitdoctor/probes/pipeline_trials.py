@@ -30,6 +30,8 @@ IDLE_CORES = 0.6  # fewer busy cores than this: the pipeline waits rather than w
 NOTABLE_SHARE = 0.08
 # And preprocessing this share, for its result to be worth keeping rather than its data.
 PREPROCESSING_SHARE = 0.12
+# Or, where reads wait, this share of the CPU's work: waiting can be had side by side, work remains.
+OF_WORK_SHARE = 0.2
 # Longer work per element than this is not overhead: batching it first gains nothing.
 SHORT_ELEMENT_NS = 300_000
 MOST_CACHED = 2**30  # bytes, in a trial
@@ -57,7 +59,7 @@ class PipelineTrials:
         if 0 not in self._ablation.times:
             return []
         found: list[Trial] = []
-        if self._cores() < IDLE_CORES and self._has_parallel_stage():
+        if self._reads_wait():
             found.append(("trial_reads", self._reads))
         if self._cache_stage() is not None:
             found.append(("trial_cache", self._cache))
@@ -93,8 +95,9 @@ class PipelineTrials:
     def _is_notable(self, stage: Stage) -> bool:
         return self._own_ns(stage) >= NOTABLE_SHARE * self._batch_ns()
 
-    def _has_parallel_stage(self) -> bool:
-        return any(s.op in tf_edits.PARALLEL for s in self._stages)
+    def _reads_wait(self) -> bool:
+        has_parallel_stage = any(s.op in tf_edits.PARALLEL for s in self._stages)
+        return self._cores() < IDLE_CORES and has_parallel_stage
 
     def _has_serial_random_map(self) -> bool:
         """Maps that TensorFlow does not run in parallel by itself: those with a state."""
@@ -161,10 +164,17 @@ class PipelineTrials:
             # Single elements are kept, so that they can still be shuffled behind the cache.
             if stage.op not in ("prefetch", "with_options", *tf_edits.BATCHING):
                 found = stage
-        if found is None or work < PREPROCESSING_SHARE * self._batch_ns():
+        if found is None or not self._is_worth_keeping(work):
             return None
         works = any(s.op not in HANDS_ON and s.inputs for s in self._above(found))
         return found if works else None
+
+    def _is_worth_keeping(self, work: float) -> bool:
+        if work >= PREPROCESSING_SHARE * self._batch_ns():
+            return True
+        cpu = self._batch_ns() * self._cores()
+        is_notable = work >= NOTABLE_SHARE * self._batch_ns()
+        return self._reads_wait() and is_notable and work >= OF_WORK_SHARE * cpu
 
     def _outgrows_memory(self) -> bool:
         """Whether a cache would take more of the memory than it may."""
