@@ -315,6 +315,12 @@ def decoded(tf: Any) -> Any:
     return work
 
 
+def test_a_shuffle_alone_is_not_worth_keeping(tf: Any) -> None:
+    # Its own time is no work that a cache would save; a cache would freeze the order.
+    dataset = tf.data.Dataset.range(20_000).shuffle(20_000).batch(64)
+    assert "trial_cache" not in [name for name, _ in trials_of(dataset).wanted()]
+
+
 def test_a_shuffle_of_names_lies_before_the_cache(tf: Any) -> None:
     dataset = tf.data.Dataset.range(400).shuffle(400).map(decoded(tf)).batch(8)
     (cache,) = [trial for name, trial in trials_of(dataset).wanted() if name == "trial_cache"]

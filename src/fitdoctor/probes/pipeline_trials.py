@@ -158,8 +158,9 @@ class PipelineTrials:
             # of the first pass is kept then. One of finished elements stays behind it.
             if stage.op == "shuffle" and work >= PREPROCESSING_SHARE * self._batch_ns():
                 break
-            # Reading and batching are not preprocessing, and Python is another cause.
-            if not stage.python and stage.inputs and stage.op not in HANDS_ON:
+            # Reading, batching and shuffling are no preprocessing, and Python is another cause.
+            is_work = stage.inputs and stage.op not in (*HANDS_ON, "shuffle")
+            if is_work and not stage.python:
                 work += self._own_ns(stage)
             # Single elements are kept, so that they can still be shuffled behind the cache.
             if stage.op not in ("prefetch", "with_options", *tf_edits.BATCHING):
