@@ -27,6 +27,7 @@ class DeviceRun:
     start: StartUp | None
     planned_steps: int
     ended: str | None
+    initialisation_ns: int | None = None  # of the device alone, in a process of its own
 
     @property
     def outside_ns(self) -> float:
@@ -66,6 +67,7 @@ class DeviceRun:
             "transfer_ns": self.transfer_ns,
             "batch_bytes": self.batch_bytes,
             "start_up": self.start.to_json() if self.start else None,
+            "initialisation_ns": self.initialisation_ns,
             "planned_steps": self.planned_steps,
             "ended": self.ended,
         }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fitdoctor.devices.choices import Choice, choices
 from fitdoctor.devices.environment import variables
+from fitdoctor.devices.initialisation import initialisation_ns
 from fitdoctor.devices.judgement import DeviceRun, Judgement, device_run, judge
 from fitdoctor.errors import FitdoctorError
 from fitdoctor.recorder.files import begin, header_record
@@ -53,9 +55,14 @@ def _run(
         with variables(choice.environment):
             outcome = launch(command, recording=path, options=options, silent=True)
         try:
-            run = device_run(choice.name, read_recording(path))
+            recording = read_recording(path)
         except FitdoctorError as error:
             return error.message
+        run = device_run(choice.name, recording)
     if isinstance(run, str) and outcome.code not in (0, None):
         return f"the script failed there with exit code {outcome.code}"
+    if isinstance(run, DeviceRun):
+        backend = str(recording.keras.get("backend"))
+        alone = initialisation_ns(command[:1], backend, choice.environment)
+        return replace(run, initialisation_ns=alone)
     return run

@@ -77,8 +77,16 @@ def _starts(judgement: Judgement) -> Iterator[str]:
         ("all", [start.total for _, start in known]),
     )
     for name, values in rows:
-        yield f"    {name:<12}" + "".join(f"{duration(ns):>14}" for ns in values).removeprefix("  ")
+        yield _row(name, [duration(ns) for ns in values])
+    alone = [run.initialisation_ns for run, _ in known]
+    if any(ns is not None for ns in alone):
+        words = ["not measured" if ns is None else duration(ns) for ns in alone]
+        yield _row("the device", words) + "  (timed alone; part of the above)"
     yield ""
+
+
+def _row(name: str, words: list[str]) -> str:
+    return f"    {name:<12}" + "".join(f"{word:>14}" for word in words).removeprefix("  ")
 
 
 def _sweep(judgement: Judgement) -> Iterator[str]:
