@@ -9,6 +9,11 @@ _NS_PER_MS = 1_000_000
 _NS_PER_S = 1_000_000_000
 
 
+# A prediction that reaches this far, and this far beyond its own value, has no upper end.
+UNBOUNDED = 100.0
+UNBELIEVABLE = 5.0
+
+
 def duration(ns: float) -> str:
     """A time span with the unit that suits it and at most three digits.
 
@@ -43,7 +48,14 @@ def percent(share: float) -> str:
 
 
 def gain(ratio: Interval) -> str:
-    """A gain with its interval, as in `2.4× (1.9–2.6)`."""
+    """A gain with its interval, as in `2.4× (1.9–2.6)`; without an end that nobody could believe.
+
+    Example:
+        >>> gain(Interval(17.0, 7.2, 1000.0))
+        '17× (at least 7.2)'
+    """
+    if ratio.high >= UNBOUNDED and ratio.high >= UNBELIEVABLE * ratio.value:
+        return f"{factor(ratio.value)}× (at least {factor(ratio.low)})"
     return f"{factor(ratio.value)}× ({factor(ratio.low)}–{factor(ratio.high)})"
 
 
