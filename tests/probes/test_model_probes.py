@@ -12,7 +12,6 @@ SCRIPT = Path(__file__).with_name("model_script.py")
 
 
 @pytest.mark.end_to_end
-@pytest.mark.measures
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
 def test_models_and_layers(backend: str) -> None:
     done = subprocess.run(
