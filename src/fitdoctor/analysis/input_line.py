@@ -42,9 +42,9 @@ def narrowest(view: View) -> StageCost | None:
 
 
 def _what(view: View, kind: str) -> str:
-    if kind == "tf.data":
+    if kind in ("tf.data", "grain"):
         names = [stage.op for stage in reversed(view.stages) if stage.op not in _QUIET]
-        return f"tf.data: {' > '.join(names)}" if names else "tf.data"
+        return f"{kind}: {' > '.join(names)}" if names else kind
     facts = view.input
     name = facts.get("name")
     text = f"{kind} {name}" if name and name != kind else kind

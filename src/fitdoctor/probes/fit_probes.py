@@ -21,6 +21,7 @@ from fitdoctor.probes.device_feeding import feeding
 from fitdoctor.probes.device_sweep import device_sweep
 from fitdoctor.probes.device_time import device_time
 from fitdoctor.probes.experiment import Data, run_probe
+from fitdoctor.probes.grain_stages import grain_stages
 from fitdoctor.probes.model_probes import ModelExamination
 from fitdoctor.probes.threads import thread_facts
 from fitdoctor.probes.validation_batches import validation_batches
@@ -234,6 +235,8 @@ class FitExamination:
             input_probes.probe_pipeline(self._probe, adapter._dataset)
         elif adapter is not None and kind == "PyDataset":
             input_probes.probe_workers(self._probe, adapter, alone, self._backend.name)
+        elif adapter is not None and kind == "grain":
+            self._probe("stages", lambda: grain_stages(adapter._dataset))
         input_probes.probe_hdf5(self._probe, self._hdf5, self._steps())
         if adapter is not None and self._on_gpu() and kind in ("PyDataset", "DataLoader"):
             self._probe_augmentation(adapter, kind)

@@ -170,7 +170,8 @@ def saved_in_flight(view: View, times: float) -> Interval:
 
 def read_place(view: View) -> Where | None:
     """The stage that reads, or the user's line that waits."""
-    stages = view.input.get("stages", ())
+    # Of a grain dataset only the user's function is known, and the line in it that waits is nearer.
+    stages = view.input.get("stages", ()) if view.input.get("kind") == "tf.data" else ()
     for stage in stages:
         if stage.get("op", "") in (*PARALLEL_STAGES, "flat_map") and (
             stage.get("file") and not any(s.get("python") for s in stages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fitdoctor.recorder.inputs import tf_data
+from fitdoctor.recorder.inputs import grain_stages, tf_data
 from fitdoctor.recorder.inputs.constructed import construction
 
 _KINDS = {
@@ -41,6 +41,8 @@ def describe_input(adapter: Any, given: Any = None) -> dict[str, Any]:
     elif kind == "tf.data":
         dataset = getattr(adapter, "_dataset", None)
         facts["stages"] = tf_data.stages(dataset) if dataset is not None else []
+    elif kind == "grain":
+        facts["stages"] = grain_stages.stages(getattr(adapter, "_dataset", None))
     elif kind == "DataLoader":
         facts.update(describe_data_loader(adapter._dataloader))
     elif kind == "generator":
