@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.diagnosis import diagnose
+from fitdoctor.diagnosis import diagnose, whole
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import CallbackTotal, Event, Probe
 from synthetic import (
     MS,
@@ -15,6 +17,7 @@ from synthetic import (
     loader,
     recording,
     restarted_epochs,
+    view,
     windows,
 )
 
@@ -179,3 +182,16 @@ def test_code_between_the_calls_of_a_loop_is_not_called_healthy() -> None:
     workload = diagnose(recording(jitted_loop(3 * MS), backend="jax")).workloads[0]
     assert workload.verdict == "not-judged"
     assert "30 %" in workload.sentence
+
+
+def test_all_input_cured_gives_at_least_what_one_cure_gives() -> None:
+    # One cure may save the wait for an epoch's first batch too, which no step shows.
+    seen = view(slow_input())
+    assert seen.input_gain is not None
+    priced = Interval(seen.input_gain.value * 1.5, 2.0, seen.input_gain.value * 2)
+    finding = Finding("IN001", "x", None, "", priced, Cure("advice", ""))
+    other = replace(finding, rule="CB001", gain=priced.scaled(3.0))
+    ceiling = whole._ceiling(seen, (finding, other))
+    assert ceiling is not None
+    assert ceiling.gain == priced
+    assert whole._ceiling(seen, ()).gain == seen.input_gain

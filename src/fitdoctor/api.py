@@ -52,7 +52,7 @@ def diagnose(model: Any, data: Any, *, budget_s: float = 60.0, **fit_arguments: 
         header = files.header_record(
             script=sys.argv[0] if sys.argv else "", argv=[], module=False, options=options
         )
-        files.begin(path, header, machine_record())
+        files.begin(path, header, machine_record(before_script=False))
         if getattr(model, "optimizer", None) is not None and not model.optimizer.built:
             # Its slots would come to be during the fit, and could not be put back.
             model.optimizer.build(model.trainable_variables)

@@ -51,7 +51,7 @@ def start_recording(name: str, *, probes: bool, samples: bool = False) -> OwnRec
     folder = os.environ.get("FITDOCTOR_OUTPUT_DIR")
     path = files.create_recording(name, folder=Path(folder) if folder else None)
     header = files.header_record(script=name, argv=sys.argv[1:], module=False, options=options)
-    files.begin(path, header, machine_record())
+    files.begin(path, header, machine_record(before_script=False))
     recorder = child.start(str(path), options)
     sampler = Sampler(os.getpid(), path) if samples else None
     if sampler is not None:

@@ -39,3 +39,15 @@ def test_workers_are_named() -> None:
     text = input_line(view(fit_workload(probes=probes)))
     assert text is not None
     assert text.startswith("PyDataset Rows, 3 worker processes; ")
+
+
+def test_workers_of_torch_are_processes_and_none_is_a_word() -> None:
+    def line(workers: int) -> str:
+        facts = {"kind": "DataLoader", "name": "Rows", "workers": workers}
+        text = input_line(view(fit_workload(probes={"input": facts})))
+        assert text is not None
+        return text
+
+    assert line(0).startswith("DataLoader Rows, no worker processes")
+    assert line(1).startswith("DataLoader Rows, 1 worker")
+    assert line(2).startswith("DataLoader Rows, 2 worker processes")

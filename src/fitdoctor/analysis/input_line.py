@@ -49,9 +49,10 @@ def _what(view: View, kind: str) -> str:
     name = facts.get("name")
     text = f"{kind} {name}" if name and name != kind else kind
     if "workers" in facts:
-        how = "processes" if facts.get("use_multiprocessing") else "threads"
+        in_processes = facts.get("use_multiprocessing") or kind == "DataLoader"
+        how = "processes" if in_processes else "threads"
         count = facts["workers"]
-        text += f", {count} worker{'' if count == 1 else f' {how}'}"
+        text += f", {count or 'no'} worker{'' if count == 1 else f' {how}'}"
     return text
 
 

@@ -99,7 +99,7 @@ def _diagnosed(
         steady_steps=costs.steady_steps,
         step=_step_time(view),
         breakdown=breakdown(view),
-        ceiling=_ceiling(view),
+        ceiling=_ceiling(view, findings),
         verdict=verdict,
         sentence=sentence,
         findings=findings,
@@ -118,12 +118,18 @@ def _diagnosed(
     )
 
 
-def _ceiling(view: View) -> Ceiling | None:
-    """The step with its data in memory; unknown for a loop whose loader was not seen."""
+def _ceiling(view: View, findings: tuple[Finding, ...]) -> Ceiling | None:
+    """The step with its data in memory; unknown for a loop whose loader was not seen.
+
+    All input cured gives at least what one of its cures does: that may also save what lies
+    between epochs, where each of them waits for its first batch.
+    """
     gain = view.input_gain
     if gain is None or (view.recorded.kind == "loop" and view.loader is None):
         return None
-    return Ceiling(view.ceiling_step.value, gain)
+    cures = [finding.gain for finding in findings if finding.rule.startswith("IN")]
+    best = max([gain, *cures], key=lambda one: one.value)
+    return Ceiling(view.ceiling_step.value, best)
 
 
 def _not_judged(

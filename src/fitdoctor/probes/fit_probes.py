@@ -40,7 +40,6 @@ from fitdoctor.recorder.session import Recorder
 SETTLE_S = 0.3
 # Steps longer than this are not bound by dispatch on any backend.
 SHORT_STEP_NS = 30_000_000
-LESS_MEMORY = 4  # the batch is cut to this part, where the device has too little memory
 AGAIN_S = 0.8  # of frozen steps, after the probes of the input
 # Each batch size is compiled anew.
 SWEEP_LONGEST_S = 240.0
@@ -198,14 +197,7 @@ class FitExamination:
         return {**facts, "steps": self._call.steps}
 
     def _part_of_batch(self) -> Data:
-        """A step that needs less of the device's memory."""
-        rows = self._backend.rows(self._batch)
-        if rows is None or rows < LESS_MEMORY or self._call.step_function is None:
-            raise NotAvailable("the batch cannot be cut")
-        part = self._backend.cut(self._batch, rows // LESS_MEMORY)
-        stepper = self._backend.stepper(self._call, self._call.step_function, part, self._result)
-        windows = frozen.time_steps(stepper, self._call.executions, AGAIN_S)
-        return {**windows.to_record(), "rows": rows // LESS_MEMORY, "of_rows": rows}
+        return scaling.part_of_batch(self._backend, self._call, self._batch, self._result)
 
     def _device_time(self) -> Data:
         if self._call.step_function is None:
@@ -239,22 +231,11 @@ class FitExamination:
             self._probe("stages", lambda: grain_stages(adapter._dataset))
         input_probes.probe_hdf5(self._probe, self._hdf5, self._steps())
         if adapter is not None and self._on_gpu() and kind in ("PyDataset", "DataLoader"):
-            self._probe_augmentation(adapter, kind)
-
-    def _probe_augmentation(self, adapter: Any, kind: str) -> None:
-        """Random layers that the loader calls, there and in the model."""
-        layers: list[Any] = []
-
-        def in_loader() -> Data:
-            make = batch_maker(adapter, kind)
-            facts, found = host_augmentation.in_loader(self._backend, make)
-            layers.extend(found)
-            return facts
-
-        if self._probe("augmentation", in_loader) is None or self._batch is None:
-            return
-        given = (self._backend, self._call, self._batch, self._result)
-        self._probe("step_augmented", lambda: host_augmentation.in_model(*given, layers))
+            host_augmentation.probe_augmentation(
+                self._probe,
+                functools.partial(batch_maker, adapter, kind),
+                (self._backend, self._call, self._batch, self._result),
+            )
 
     def _loading_ns(self, alone: Data) -> float:
         """What loading may cost a step: bursts, and the start of each epoch, are part of it."""

@@ -22,6 +22,22 @@ from fitdoctor.recorder.patches import Patches
 
 BATCHES = 3
 
+Probe = Callable[[str, Callable[[], Data]], Data | None]
+Step = tuple[Backend, Call, Any, Any]  # with the frozen batch, and the last step's result
+
+
+def probe_augmentation(probe: Probe, maker: Callable[[], Callable[[], Any]], step: Step) -> None:
+    """Random layers that the loader calls, there and in the model; `maker` gives their batches."""
+    layers: list[Any] = []
+
+    def there() -> Data:
+        facts, found = in_loader(step[0], maker())
+        layers.extend(found)
+        return facts
+
+    if probe("augmentation", there) is not None and step[2] is not None:
+        probe("step_augmented", lambda: in_model(*step, layers))
+
 
 class LayersInLoader:
     """The layers that are called while batches are made, and how long each takes."""

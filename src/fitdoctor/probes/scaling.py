@@ -48,6 +48,17 @@ def batch_scaling(
     return data
 
 
+def part_of_batch(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
+    """The step on a quarter of the batch alone: where a device has too little memory for more."""
+    rows = backend.rows(batch)
+    if rows is None or rows < FACTOR:
+        raise NotAvailable("the batch cannot be cut")
+    function = backend.step_function(call.model, steps_per_execution=1)
+    quarter = backend.cut(batch, rows // FACTOR)
+    timed = _time(backend, call, function, quarter, result)
+    return {**timed, "rows": rows // FACTOR, "of_rows": rows}
+
+
 def _time(
     backend: Backend, call: Call, function: Callable[..., Any], batch: Any, result: Any
 ) -> Data:

@@ -41,8 +41,8 @@ class Accelerators:
         except pynvml.NVMLError as error:
             self.unavailable = f"not available: {error}"
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Name, memory and highest clock of each device, and the processes on it now.
+    def describe(self, *, processes: bool = True) -> list[dict[str, Any]]:
+        """Name, memory and highest clock of each device, and the `processes` on it now.
 
         Asked before the script starts, those are others': in a container the numbers of processes
         tell nothing, so that later they could not be told from the script's own.
@@ -52,7 +52,7 @@ class Accelerators:
                 "name": self._ask(self._name, handle),
                 "memory_bytes": self._ask(lambda h: self._memory(h).total, handle),
                 "clock_mhz": self._ask(self._highest_clock, handle),
-                "processes": self._ask(self._processes, handle),
+                "processes": self._ask(self._processes, handle) if processes else None,
             }
             for handle in self._handles
         ]

@@ -30,8 +30,8 @@ _NS_PER_S = 1_000_000_000
 _MAJOR_FAULTS_FIELD = 9
 
 
-def machine_record() -> dict[str, Any]:
-    """What the script runs on."""
+def machine_record(*, before_script: bool = True) -> dict[str, Any]:
+    """What the script runs on; where it runs already, who else uses a GPU cannot be told."""
     cgroup = own_cgroup()
     accelerators = Accelerators()
     record = {
@@ -41,7 +41,7 @@ def machine_record() -> dict[str, Any]:
         "cgroup_cpus": cgroup.cpu_limit(),
         "memory_bytes": psutil.virtual_memory().total,
         "cgroup_memory_bytes": cgroup.memory_limit_bytes(),
-        "accelerators": accelerators.describe(),
+        "accelerators": accelerators.describe(processes=before_script),
         "accelerators_note": accelerators.unavailable,
         "platform": platform.platform(),
         "python": platform.python_version(),
