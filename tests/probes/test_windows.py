@@ -28,8 +28,20 @@ class FakeWatch:
         return CpuUse(1_000_000 if taken < 0.1 else 9_000_000, 1.0, 0.0, taken)
 
 
+class FakeTime:
+    """Every look at the clock finds it ten microseconds on."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def perf_counter(self) -> float:
+        self.looks += 1
+        return self.looks * 1e-5
+
+
 @pytest.fixture
 def fake_cpu(monkeypatch: pytest.MonkeyPatch) -> type[FakeWatch]:
+    monkeypatch.setattr(windows_module, "time", FakeTime())
     monkeypatch.setattr(windows_module, "CpuWatch", FakeWatch)
     monkeypatch.setattr(windows_module, "patience", Patience(60.0))
     return FakeWatch
@@ -37,7 +49,7 @@ def fake_cpu(monkeypatch: pytest.MonkeyPatch) -> type[FakeWatch]:
 
 def test_disturbed_windows_are_repeated_and_left_out(fake_cpu: type[FakeWatch]) -> None:
     fake_cpu.others = [0.9, 0.9, 0.0, 0.0, 0.0, 0.0]
-    found = measure(lambda: 1, lambda: None, seconds=0.0001, window_s=0.0)
+    found = measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
     assert found.is_clean
     assert found.dirty == 2
     assert set(found.ns) == {1_000_000}
@@ -47,7 +59,7 @@ def test_without_a_clean_window_the_disturbed_ones_are_used_and_said_to_be(
     fake_cpu: type[FakeWatch],
 ) -> None:
     fake_cpu.others = [0.9] * 10_000
-    found = measure(lambda: 1, lambda: None, seconds=0.0001, window_s=0.0)
+    found = measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
     assert not found.is_clean
     assert found.to_record()["clean"] is False
 
@@ -226,7 +238,7 @@ def test_two_kinds_of_work_are_timed_in_turns(fake_cpu: type[FakeWatch]) -> None
     def work(name: str) -> Work:
         return lambda: done.append(name) or 1, lambda: None
 
-    first, second = in_turns(work("a"), work("b"), seconds=0.0001, window_s=0.0)
+    first, second = in_turns(work("a"), work("b"), seconds=0.001, window_s=0.0)
     assert "".join(done[:6]) == "abbaab"
     assert len(first.ns) == len(second.ns) >= 3
 
@@ -234,7 +246,7 @@ def test_two_kinds_of_work_are_timed_in_turns(fake_cpu: type[FakeWatch]) -> None
 def test_of_a_disturbed_round_neither_half_is_kept(fake_cpu: type[FakeWatch]) -> None:
     fake_cpu.others = [0.0, 0.9, 0.9, 0.0]  # the second half of one round, the first of the next
     first, second = in_turns(
-        (lambda: 1, lambda: None), (lambda: 1, lambda: None), seconds=0.0001, window_s=0.0
+        (lambda: 1, lambda: None), (lambda: 1, lambda: None), seconds=0.001, window_s=0.0
     )
     assert len(first.ns) == len(second.ns)
     assert set(first.ns) | set(second.ns) == {1_000_000}
