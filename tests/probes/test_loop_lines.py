@@ -14,6 +14,8 @@ from fitdoctor.probes import loop_lines
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.loop_lines import LoopLines
 
+pytestmark = pytest.mark.measures  # shares of real time
+
 ITERATIONS = 60
 # A function that stands in a framework's module.
 FRAMEWORK: dict[str, Any] = {"__name__": "keras.src.layers", "time": time}

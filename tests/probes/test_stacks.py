@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
 from fitdoctor.probes.stacks import StackSampler, in_user_code
+
+pytestmark = pytest.mark.measures  # shares of real time
 
 # This test stands where a probe would: in a probe, the thread that calls fit is cut off there.
 ME = threading.get_ident()

@@ -134,7 +134,8 @@ class FitExamination:
             if device.get("memory_retries"):
                 self._probe("part_of_batch", self._part_of_batch)
         loader_ns = self._in_place_ns()
-        if step_ns is None or self._input_may_matter(step_ns):
+        input_matters = step_ns is None or self._input_may_matter(step_ns)
+        if input_matters:
             alone = self._probe("loader_alone", self._loader_alone)
             loader_ns = _median(alone) or loader_ns
             self._probe_slow_input(alone, step_ns)
@@ -148,6 +149,9 @@ class FitExamination:
             return
         if self._is_eager():
             self._probe("graph_trial", self._graph_trial)
+            if not input_matters:
+                # Beside a compiled step, which is far shorter, it may.
+                self._probe("loader_alone", self._loader_alone)
         elif self._start_may_matter(step_ns, device.get("kind") == "gpu"):
             is_short = step_ns < SHORT_STEP_NS
             self._probe_short_step(executions=is_short and loader_ns < LOADER_LIMITED * step_ns)

@@ -1,0 +1,115 @@
+"""The device's share of a step: fitdoctor's word beside the framework's own profiler.
+
+`python -m benchmarks.device_share [--batch 512] [--backends jax,torch]` trains the ResNet-like
+model on the GPU: once under `fitdoctor run`, once by itself. There, two fits take turns: one under
+the profiler for the kernels of a step, one without it for the step's length, since a profiler
+slows the host. On a machine without a GPU it says so and claims nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from benchmarks.device_models import build, data
+from benchmarks.devices import environment
+from fitdoctor.recorder.backends.device_work import device_work
+from fitdoctor.recorder.sampler import machine_record
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = Path(__file__).parent / "results" / "device_share.json"
+MODEL = "resnet"
+STEPS = 40
+ROUNDS = 3
+NEAR = 0.05  # of a step
+
+
+def main() -> int:
+    """Measure, print, write."""
+    options = _parser().parse_args()
+    if options.worker:
+        print(json.dumps(profiled(options.worker, options.batch)))
+        return 0
+    machine = machine_record()
+    if not machine.get("accelerators"):
+        print(f"no GPU here, nothing to compare ({machine.get('accelerators_note')})")
+        return 0
+    rows = [compared(backend, options.batch) for backend in options.backends.split(",")]
+    for row in rows:
+        print(
+            f"{row['backend']:6} fitdoctor {row['fitdoctor']:.1%}, profiler {row['profiler']:.1%}: "
+            f"{'agrees' if row['agrees'] else 'DIFFERS'}"
+        )
+    report = {"date": str(date.today()), "machine": machine, "model": MODEL, "rows": rows}
+    RESULT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return 0 if all(row["agrees"] for row in rows) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--batch", type=int, default=512)
+    parser.add_argument("--backends", default="jax,torch")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    return parser
+
+
+def compared(backend: str, batch: int) -> dict[str, Any]:
+    """Both shares of one backend."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        script = str(ROOT / "benchmarks" / "device_models.py")
+        command = [sys.executable, "-m", "fitdoctor", "run", "-q", "-o", str(report), script]
+        _run(backend, [*command, MODEL, str(batch)])
+        device = json.loads(report.read_text(encoding="utf-8"))["workloads"][0]["device"]
+    command = [sys.executable, "-m", "benchmarks.device_share", "--worker", backend]
+    seen = json.loads(_run(backend, [*command, "--batch", str(batch)]).strip().splitlines()[-1])
+    share = seen["busy_ns"] / seen["step_ns"]
+    return {
+        "backend": backend,
+        "batch": batch,
+        "fitdoctor": device["busy_share"],
+        "profiler": share,
+        "agrees": abs(device["busy_share"] - share) <= NEAR,
+        "device": device,
+        "seen": seen,
+    }
+
+
+def _run(backend: str, command: list[str]) -> str:
+    done = subprocess.run(
+        command, env=environment(backend, "gpu"), capture_output=True, text=True, cwd=ROOT
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def profiled(backend: str, batch: int) -> dict[str, float]:
+    """Nanoseconds of device work and of a step, from real fits."""
+    model, shape = build(MODEL)
+    x, y = data(shape, batch * STEPS)
+
+    def fit() -> None:
+        # The losses of an epoch are read at its end: fit returns when the device is done.
+        model.fit(x, y, batch_size=batch, verbose=0)
+
+    fit()
+    busy: list[float] = []
+    steps: list[float] = []
+    for _ in range(ROUNDS):
+        begin = time.perf_counter_ns()
+        fit()
+        steps.append((time.perf_counter_ns() - begin) / STEPS)
+        busy.append(device_work(backend, fit)["busy_ns"] / STEPS)
+    return {"busy_ns": sorted(busy)[ROUNDS // 2], "step_ns": sorted(steps)[ROUNDS // 2]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
