@@ -137,6 +137,12 @@ def test_torch_is_eager_by_nature(asked: Any) -> None:
     assert "graph_trial" not in found
 
 
+def test_keras_loop_is_timed_alone_where_a_step_may_hide_behind_it(asked: Any) -> None:
+    assert "loop_alone" in asked(0.2, 0.3)
+    assert "loop_alone" not in asked(2, 2)
+    assert "loop_alone" not in asked(0.2, 0.3, backend="tensorflow")
+
+
 def test_a_gpu_that_works_all_the_time_is_not_kept_waiting_by_the_start(asked: Any) -> None:
     busy = {"device_time": {"busy_ns": 4.9 * MS}}
     assert "batch_scaling" not in asked(5, 5, device=GPU, answers=busy)

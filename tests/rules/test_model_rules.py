@@ -88,10 +88,27 @@ class TestSlowLayer:
         assert finding.gain.value == pytest.approx(20 / 5, rel=0.1)
         assert "vectorise" in finding.cure.summary
 
-    def mapped(self, vectorised: float):
+    def mapped(self, vectorised: float, **others: Any):
         row = layer("rows", 9 * MS, alone=15 * MS, loops=1, is_user=True, file="/u/m.py", line=7)
         calls = [{"call": "map_fn", "file": "/u/m.py", "line": 9}]
-        return model_view(row, step_vectorised=windows(vectorised, calls=calls))
+        return model_view(row, step_vectorised=windows(vectorised, calls=calls), **others)
+
+    def test_a_faster_step_behind_a_slow_loop_gains_nothing(self) -> None:
+        loop = windows(19.8 * MS, alone=windows(1 * MS))
+        finding = mo003.RULE.detect(self.mapped(4 * MS, loop_alone=loop))
+        assert finding is None or finding.gain.value < 1.05
+
+    def test_a_faster_step_is_left_with_the_loop_around_it(self) -> None:
+        loop = windows(8 * MS, alone=windows(1 * MS))
+        finding = mo003.RULE.detect(self.mapped(4 * MS, loop_alone=loop))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(20 / 8, rel=0.05)
+
+    def test_a_loop_that_hides_behind_its_step_is_no_limit(self) -> None:
+        loop = windows(8 * MS, alone=windows(7 * MS))
+        finding = mo003.RULE.detect(self.mapped(4 * MS, loop_alone=loop))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(5, rel=0.05)
 
     def test_a_vectorised_map_that_is_no_faster_is_not_offered(self) -> None:
         finding = mo003.RULE.detect(self.mapped(20 * MS))

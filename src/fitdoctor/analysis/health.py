@@ -77,6 +77,7 @@ def not_measured(workload: RecordedWorkload) -> list[str]:
             "array_conversion",
             "validation_start",
             "frozen_in_loop",
+            "loop_alone",
         )
     ]
 

@@ -26,6 +26,8 @@ LOADING_RULES = 3.0
 RUNS_AHEAD = 1.5
 # What Keras's own loop takes around a step where it was not measured: 0.2 ms on JAX.
 KERAS_LOOP_NS = 200_000.0
+# A loop this many times longer than the step in it is the loop's own length.
+LOOP_SHOWS = 1.5
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,19 @@ class View:
         if measured is None or self.frozen is None:
             return None
         return Interval.maximum(self.frozen, measured)
+
+    @property
+    def host_loop(self) -> Interval | None:
+        """Keras's loop alone, where the device computes beside it; None where that is not known.
+
+        Around a step of one row; where that takes nearly all of it, the loop hides behind the step.
+        """
+        data = self.result("loop_alone")
+        in_loop = self.probe_ns("loop_alone")
+        alone = from_windows(data["alone"]["ns"]) if data else None
+        if in_loop is None or alone is None or in_loop.value < LOOP_SHOWS * alone.value:
+            return None
+        return in_loop
 
     @property
     def dispatch_share(self) -> float | None:

@@ -21,10 +21,24 @@ def saved_by_change(view: View, left: Interval) -> Interval:
     As a share of the real step: on a machine that was slower while probing, both were.
     """
     step = real_step(view)
-    return Interval(
+    saved = Interval(
         step * max(0.0, 1 - left.value),
         step * max(0.0, 1 - left.high),
         step * max(0.0, 1 - left.low),
+    )
+    return _beside_loop(view, saved)
+
+
+def _beside_loop(view: View, saved: Interval) -> Interval:
+    """Not more than leaves Keras's loop and its wait for data: the device computes beside them."""
+    loop = view.host_loop
+    if loop is None:
+        return saved
+    rest = view.costs.total.value - view.costs.parts.get("input_wait", 0.0)
+    return Interval(
+        min(saved.value, max(0.0, rest - loop.value)),
+        min(saved.low, max(0.0, rest - loop.high)),
+        min(saved.high, max(0.0, rest - loop.low)),
     )
 
 
@@ -86,8 +100,9 @@ def saved_of_layer(view: View, layer: LayerCost, left: Interval) -> Interval:
         return Interval.exact(0.0)
     share = layer_share(view, layer)
     step = real_step(view)
-    return Interval(
+    saved = Interval(
         step * share.value * max(0.0, 1 - left.value),
         step * share.low * max(0.0, 1 - left.high),
         step * share.high * max(0.0, 1 - left.low),
     )
+    return _beside_loop(view, saved)

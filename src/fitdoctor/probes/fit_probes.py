@@ -47,6 +47,8 @@ SWEEP_LONGEST_S = 240.0
 BAR_STEP_NS = 4_000_000
 # Keras's loop takes a few tenths of a millisecond around each step.
 LOOP_STEP_NS = 5_000_000
+# On JAX, a step much longer than Keras's loop cannot hide behind it.
+HIDDEN_STEP_NS = 1_000_000
 # Real over frozen step up to which the step itself is the limit.
 AT_CEILING = 1.2
 # Validation below this share of the training is not tried in other batches.
@@ -156,6 +158,8 @@ class FitExamination:
             is_short = step_ns < SHORT_STEP_NS
             self._probe_short_step(executions=is_short and loader_ns < LOADER_LIMITED * step_ns)
         if not self._is_eager():
+            if self._backend.name == "jax" and step_ns < HIDDEN_STEP_NS:
+                self._probe("loop_alone", self._loop_alone)
             self._probe("step_python", self._step_python)
             self._probe_model(step_ns)
 
@@ -352,6 +356,9 @@ class FitExamination:
 
     def _frozen_in_loop(self) -> Data:
         return settings.frozen_in_loop(self._backend, self._call, self._batch, self._result)
+
+    def _loop_alone(self) -> Data:
+        return settings.loop_alone(self._backend, self._call, self._batch, self._result)
 
     def _graph_trial(self) -> Data:
         """The step compiled as it would be by default; on JAX that is jit."""

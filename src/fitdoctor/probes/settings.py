@@ -19,6 +19,7 @@ from fitdoctor.recorder.calls import Call
 SECONDS = 1.0
 WARM_UP_SECONDS = 0.1
 LOOP_SECONDS = 0.6
+ALONE_SECONDS = 0.3
 BAR_STEPS = 1_000_000  # more than a probe will do, so that the bar never ends
 
 
@@ -93,6 +94,25 @@ def frozen_in_loop(backend: Backend, call: Call, batch: Any, result: Any) -> Dat
         None, add_history=True, add_progbar=False, model=call.model
     )
     return _in_loop(callbacks, call.model, stepper, call.executions, LOOP_SECONDS).to_record()
+
+
+def loop_alone(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
+    """Keras's loop around a step of one row, and that step alone.
+
+    Where the device computes while the host goes on (JAX), a short step hides behind the loop:
+    no faster step makes training faster than this.
+    """
+    if backend.rows(batch) is None:
+        raise NotAvailable("the tensors of a batch do not share their first dimension")
+    # A step of its own: another shape would make the user's compiled one more general.
+    function = backend.step_function(call.model, steps_per_execution=1)
+    stepper = backend.stepper(call, function, backend.cut(batch, 1), result)
+    alone = time_steps(stepper, 1, ALONE_SECONDS)
+    callbacks = sys.modules["keras"].callbacks.CallbackList(
+        None, add_history=True, add_progbar=False, model=call.model
+    )
+    in_loop = _in_loop(callbacks, call.model, stepper, 1, LOOP_SECONDS)
+    return {**in_loop.to_record(), "alone": alone.to_record()}
 
 
 def progress_bar(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
