@@ -175,8 +175,6 @@ assert padding._real_lengths((tokens, np.zeros((6, 1)))) == [1, 2, 3, 4, 5, 6]
 assert padding._is_left_aligned((tokens, np.zeros((6, 1))))
 assert padding._real_lengths((tokens[:, ::-1], np.zeros((6, 1)))) == [1, 2, 3, 4, 5, 6]
 assert not padding._is_left_aligned((tokens[:, ::-1], np.zeros((6, 1))))
-assert padding._bucketed([1, 2, 3, 4, 5, 6]) == 4
-assert padding._bucketed([33, 64, 64, 500]) == 173
 
 sequence = keras.Sequential(
     [keras.Input((None,), dtype="int32"), keras.layers.Embedding(10, 4), keras.layers.GRU(4)]
@@ -185,7 +183,7 @@ sequence.compile("sgd", "mse")
 targets = np.zeros((6, 4), "float32")
 sequence.train_on_batch(tokens, targets)
 frozen = (keras.ops.convert_to_tensor(tokens), keras.ops.convert_to_tensor(targets))
-call = SimpleNamespace(model=sequence, epoch_iterator=None, executions=1)
+call = SimpleNamespace(model=sequence, epoch_iterator=None, executions=1, arguments={})
 assert padding.has_time_axis(all_layers(sequence))
 found = padding.padding(backend, call, frozen, (), None)
 assert found["length"] == 40

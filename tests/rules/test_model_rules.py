@@ -198,6 +198,7 @@ class TestCopies:
 class TestPadding:
     def padded(self, shorter: float | None):
         data: dict[str, Any] = {"length": 500, "real": 35.0, "bucketed": 48, "rows": 32}
+        data["boundaries"] = [17, 33]
         if shorter is not None:
             data.update(windows(shorter))
         return model_view(padding=data)
@@ -214,6 +215,7 @@ class TestPadding:
         # 2.5 ms for the step, and 32 sequences to be put into their buckets.
         assert finding.gain.value == pytest.approx(20 / (2.5 + 32 * 0.022), rel=0.05)
         assert "93 %" in finding.message
+        assert "bucket_boundaries=[17, 33]" in finding.cure.summary
 
 
 class TestDominantLayer:

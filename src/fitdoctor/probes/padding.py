@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -14,6 +15,8 @@ from fitdoctor.recorder.backends.base import Backend, NotAvailable
 from fitdoctor.recorder.calls import Call
 
 BATCHES = 8
+# Arrays up to this many numbers are looked at as a whole: one long row makes a batch of its own.
+WHOLE_SIZE = 20_000_000
 SHORTEST_AXIS = 16
 # Batches as full as this have nothing to gain.
 FULL = 0.7
@@ -48,12 +51,14 @@ def padding(backend: Backend, call: Call, batch: Any, others: Iterable[Any], res
     axis = _length(batch)
     if axis is None:
         raise NotAvailable("no input has a time axis")
-    seen = [batch, *itertools.islice(others, BATCHES - 1)]
+    whole = _whole_arrays(call.arguments.get("x"))
+    seen = [batch, *itertools.islice(others, BATCHES - 1)] if whole is None else [whole]
     lengths = [n for one in seen for n in _real_lengths(one)]
     rows = backend.rows(batch) or len(lengths)
     data: Data = {"length": axis, "real": sum(lengths) / max(1, len(lengths)), "rows": rows}
-    needed = _bucketed(lengths)
+    needed = min(axis, bucketed(lengths, 1 if whole is None else rows))
     data["bucketed"] = needed
+    data["boundaries"] = boundaries(lengths)
     if data["real"] > FULL * axis or needed >= axis:
         return data
     # On the right or on the left: the side that is empty is cut away.
@@ -109,18 +114,55 @@ def _real_lengths(batch: Any) -> list[int]:
     return longest
 
 
-def _bucketed(lengths: list[int]) -> int:
+def _whole_arrays(x: Any) -> Any:
+    """The arrays of a fit as one batch, where that is quick to look at; else None."""
+    leaves = batches.leaves(x)
+    numpy = sys.modules["numpy"]
+    if not leaves or not all(isinstance(leaf, numpy.ndarray) for leaf in leaves):
+        return None
+    return (x,) if sum(leaf.size for leaf in leaves) <= WHOLE_SIZE else None
+
+
+def bucketed(lengths: list[int], rows: int) -> int:
     """The mean padded length when rows of like length share a batch.
 
     Of like length: in buckets that double in size, as they are usually chosen; more of them
     would need more data at hand to fill a batch. A batch of a bucket is about as long as the
-    longest row in it.
+    longest row in it, and the last one of a bucket takes as long as a full one.
+
+    Args:
+        lengths: Of all rows, or of a sample of them.
+        rows: In a batch; 1 for a sample, which does not tell how many batches are not full.
+
+    Example:
+        >>> bucketed([10, 12, 16, 100], rows=2)
+        66
     """
-    buckets: dict[int, list[int]] = {}
-    for length in lengths:
-        buckets.setdefault((max(1, length) - 1).bit_length(), []).append(length)
-    padded = sum(len(bucket) * max(bucket) for bucket in buckets.values())
+    batches_of = {
+        longest: math.ceil(number / rows) for longest, number in _buckets(lengths).values()
+    }
+    padded = sum(longest * number * rows for longest, number in batches_of.items())
     return max(1, round(padded / max(1, len(lengths))))
+
+
+def boundaries(lengths: list[int]) -> list[int]:
+    """The lengths at which buckets begin, as `bucket_by_sequence_length` takes them.
+
+    Example:
+        >>> boundaries([10, 12, 16, 20, 100])
+        [17, 33]
+    """
+    return [2**bits + 1 for bits in sorted(_buckets(lengths))[:-1]]
+
+
+def _buckets(lengths: list[int]) -> dict[int, tuple[int, int]]:
+    """The longest row and the number of rows, by the bits of a length."""
+    found: dict[int, tuple[int, int]] = {}
+    for length in lengths:
+        bits = (max(1, length) - 1).bit_length()
+        longest, number = found.get(bits, (0, 0))
+        found[bits] = (max(longest, length), number + 1)
+    return found
 
 
 def _is_left_aligned(batch: Any) -> bool:

@@ -13,7 +13,8 @@ step by step, attention squares it; masks hide the result, not the work.
 
 ## Predicted gain
 The step at the mean length that is left when rows of like length share a batch (in buckets that
-double in size, each as long as its longest row), and 0.02 ms per sequence to sort them.
+double in size, each as long as its longest row; the few longest rows still fill a batch), and
+0.02 ms per sequence to sort them.
 
 ## Example
 ```python
@@ -83,7 +84,7 @@ class PaddingWaste:
                 f"{data['bucketed']} a step takes {duration(shorter.value)}"
             ),
             gain=priced,
-            cure=Cure(self.safety, "bucket by length (dataset.bucket_by_sequence_length)"),
+            cure=Cure(self.safety, _in_words(data.get("boundaries"))),
             evidence={
                 "length": int(data["length"]),
                 "mean_length": round(float(data["real"]), 1),
@@ -93,6 +94,11 @@ class PaddingWaste:
             },
             saves={"step": saved},
         )
+
+
+def _in_words(boundaries: list[int] | None) -> str:
+    edges = f", bucket_boundaries={boundaries}" if boundaries else ""
+    return f"bucket by length (dataset.bucket_by_sequence_length{edges})"
 
 
 RULE = PaddingWaste()
