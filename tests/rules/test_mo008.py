@@ -27,6 +27,32 @@ def test_silent_without_layers() -> None:
     assert RULE.detect(view(fit_workload(probes={"frozen_batch": windows(9 * MS)}))) is None
 
 
+def recurrent(first: float, second: float, half: float):
+    """Two recurrent layers, and a copy of the model with the first one at half its width."""
+    rows = [
+        {"name": name, "type": "LSTM", "ns": ns, "parameters": 10, "is_model": False}
+        for name, ns in (("lstm", first), ("lstm_1", second))
+    ]
+    probes = {
+        "frozen_batch": windows(9.5 * MS),
+        "layers": {"layers": rows},
+        "copy_as_is": windows(10 * MS),
+        "copy_half": windows(half),
+    }
+    return view(fit_workload(probes=probes))
+
+
+def test_silent_where_half_a_recurrence_gains_little() -> None:
+    assert RULE.detect(recurrent(52, 48, half=7.5 * MS)) is None
+
+
+def test_a_recurrence_of_half_the_layers_is_told_where_its_width_gains_much() -> None:
+    finding = RULE.detect(recurrent(52, 48, half=5 * MS))
+    assert finding is not None
+    assert finding.evidence["layer"] == "lstm"
+    assert finding.gain.value == pytest.approx(1 / (1 - 0.5 * 0.95), rel=0.1)
+
+
 def test_fires_as_advice_with_a_price_and_no_word_on_accuracy() -> None:
     finding = RULE.detect(layered(95, 5))
     assert finding is not None
