@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,7 +39,7 @@ def test_no_bucket_is_shorter_than_its_rows(lengths: list[int], rows: int) -> No
 def test_every_boundary_parts_some_rows_from_others(lengths: list[int]) -> None:
     edges = [0, *boundaries(lengths), 1000]
     assert edges == sorted(set(edges))
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         assert any(low <= length < high for length in lengths)
 
 

@@ -51,8 +51,8 @@ PAGE = __doc__ or ""
 DOMINANT_SHARE = 0.8
 # And the step is this share of the training with all that is around it.
 MOSTLY_STEP = 0.75
-# A recurrence works step by step and keeps the others waiting; its width is the only lever. Where it
-# is half of the layers' time, a large measured gain of half the width is worth telling.
+# A recurrence works step by step and keeps the others waiting; its width is the only lever. Where
+# it is half of the layers' time, a large measured gain of half the width is worth telling.
 RECURRENT_SHARE = 0.5
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "Bidirectional"})
 WORTH_GAIN = 1.5
