@@ -100,7 +100,7 @@ def test_boost_keeps_output_and_exit_code_of_a_script_it_cannot_help(tmp_path: P
 @pytest.mark.measures
 def test_a_fast_loader_is_proven(tmp_path: Path) -> None:
     # No epoch ends within the compared steps: JAX compiles there once, for 200 fast steps' time.
-    # A step of some length on both sides: one hiccup of the machine must not outweigh forty of them.
+    # Steps of some length on both sides: one hiccup must not outweigh forty of them.
     write_script(tmp_path / "slow.py", delay=0.05, batches=100)
     write_script(tmp_path / "fast.py", delay=0.003, batches=100)
     done = fitdoctor(tmp_path, "prove", "--json", "out.json", *QUICK, "slow.py", "fast.py")
