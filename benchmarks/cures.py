@@ -50,7 +50,7 @@ def main() -> int:
     limits = ["--budget", str(options.budget), "--window", str(options.window)]
     limits += ["--precision", str(options.precision)]
     for name in options.cases or [case.id for case in here]:
-        rows[name] = measured(cases[name], limits, options.keep)
+        rows[name] = measured(cases[name], limits, options.keep, options.examine)
         print(_line(rows[name]), flush=True)
         _write(rows, options.output)
     print(_summary(list(rows.values())))
@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--budget", type=float, default=40.0, help="seconds of each proof")
     parser.add_argument("--window", type=float, default=3.0, help="seconds of training of a run")
     parser.add_argument("--precision", type=float, default=10.0, help="percent of the interval")
+    parser.add_argument("--examine", type=float, help="seconds of training to examine")
     parser.add_argument("--fresh", action="store_true", help="forget the rows of other cases")
     parser.add_argument("--keep", type=Path, help="a folder for recordings and cured scripts")
     parser.add_argument("--output", type=Path, default=RESULT)
@@ -82,6 +83,7 @@ class Bench:
     case: Case
     folder: Path
     limits: list[str]
+    examine_s: float | None = None
 
     def fitdoctor(self, *arguments: str) -> Finished:
         """A command of ours, as the case's script is launched."""
@@ -92,7 +94,8 @@ class Bench:
 
     def examined(self) -> str | None:
         """Record slow.py, or why it could not be."""
-        finished = self.fitdoctor("run", "-q", "--output-dir", "rec", "slow.py")
+        budget = [] if self.examine_s is None else ["--budget", str(self.examine_s)]
+        finished = self.fitdoctor("run", "-q", "--output-dir", "rec", *budget, "slow.py")
         recorded = sorted((self.folder / "rec").glob("*.rec"))
         if recorded:
             recorded[-1].rename(self.folder / "slow.rec")
@@ -123,10 +126,12 @@ class Bench:
         return report
 
 
-def measured(case: Case, limits: list[str], keep: Path | None = None) -> Row:
+def measured(
+    case: Case, limits: list[str], keep: Path | None = None, examine_s: float | None = None
+) -> Row:
     """One case: fitdoctor's cures, then the expert's script beside them."""
     with tempfile.TemporaryDirectory(prefix=f"cures-{case.id}-") as name:
-        bench = Bench(case, Path(name), limits)
+        bench = Bench(case, Path(name), limits, examine_s)
         for script in (case.slow, case.fixed, *case.modules):
             shutil.copy(script, bench.folder / script.name)
         row: Row = {"id": case.id, "backend": case.backend, "safe": None, "unsafe": None}

@@ -38,6 +38,7 @@ def test_public_names_are_pinned() -> None:
     assert fitdoctor.__all__ == [
         "__version__",
         "diagnose",
+        "from_generator",
         "load",
         "load_ipython_extension",
         "packed",

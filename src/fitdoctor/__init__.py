@@ -9,17 +9,27 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in typing, which is not imported here
 if TYPE_CHECKING:
     from fitdoctor.api import diagnose, speedup
+    from fitdoctor.chunks import from_generator
     from fitdoctor.pack.packed import packed
     from fitdoctor.pack.reading.load import load
 
 # `Watch` is not listed: `from fitdoctor import *` must not import Keras.
-__all__ = ["__version__", "diagnose", "load", "load_ipython_extension", "packed", "speedup"]
+__all__ = [
+    "__version__",
+    "diagnose",
+    "from_generator",
+    "load",
+    "load_ipython_extension",
+    "packed",
+    "speedup",
+]
 
 __version__ = "0.1.0"
 
 # Where the library's functions live; loaded when they are asked for.
 _LIBRARY = {
     "diagnose": "fitdoctor.api",
+    "from_generator": "fitdoctor.chunks",
     "load": "fitdoctor.pack.reading.load",
     "packed": "fitdoctor.pack.packed",
     "speedup": "fitdoctor.api",

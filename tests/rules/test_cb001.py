@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from fitdoctor.findings.edits import SkipBatches
+from fitdoctor.findings.place import Where
 from fitdoctor.recording.schema import CallbackTotal
 from fitdoctor.rules.cb001 import RULE
 from synthetic import MS, fit_workload, view, windows
@@ -43,6 +45,7 @@ def test_fires_with_the_callbacks_name_and_place() -> None:
     assert "Monitor" in finding.message
     assert finding.gain.value == pytest.approx(10 / (10 - 6 * 49 / 50), rel=0.01)
     assert finding.cure.safety == "unsafe"
+    assert finding.cure.edits == (SkipBatches(Where("/user/cb.py", 14), 50),)
 
 
 def test_a_callback_that_is_nearly_all_leaves_between_the_frozen_step_and_the_rest() -> None:
@@ -80,4 +83,6 @@ def test_a_callback_that_works_now_and_then_keeps_more_of_its_work() -> None:
     finding = RULE.detect(view(replace(workload, blocks=blocks)))
     assert finding is not None
     assert "every 10th batch" in finding.message
+    # Its own condition would hold no more.
+    assert finding.cure.edits == ()
     assert finding.gain.value == pytest.approx(10 / (10 - 5 * 9 / 10), rel=0.05)

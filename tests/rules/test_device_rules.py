@@ -43,6 +43,9 @@ class TestAcceleratorSlower:
         finding = en003.RULE.detect(view(on_gpu(fresh_cpu=trial)))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2, rel=0.02)
+        (edit,) = finding.cure.edits
+        assert edit.statement == 'os.environ["CUDA_VISIBLE_DEVICES"] = "-1"'
+        assert edit.first
 
     def test_short_steps_on_a_gpu_are_tried_on_the_cpu(self) -> None:
         (trial,) = suspected(recording(on_gpu()))
@@ -94,6 +97,7 @@ class TestPrecisionAndRecurrence:
         finding = mo006.RULE.detect(view(workload))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2.5, rel=0.05)
+        assert [edit.statement for edit in finding.cure.edits] == [finding.cure.summary]
 
     @pytest.mark.parametrize(("fused", "found"), [(9.5, False), (5.0, True)])
     def test_recurrent_dropout(self, fused: float, found: bool) -> None:
@@ -105,6 +109,22 @@ class TestPrecisionAndRecurrence:
             }
         )
         assert (mo001.RULE.detect(view(workload)) is not None) == found
+
+    def test_recurrent_dropout_becomes_dropout_in_the_layers_that_have_it(self) -> None:
+        workload = fit_workload(
+            probes={
+                "frozen_batch": windows(10 * MS),
+                "copy_as_is": windows(10 * MS),
+                "copy_fused": windows(5 * MS),
+                "recurrent_dropout": {"types": ["GRU", "LSTM"]},
+            }
+        )
+        cure = mo001.RULE.detect(view(workload)).cure
+        assert cure.safety == "unsafe"
+        assert [(edit.call, edit.to) for edit in cure.edits] == [
+            ("GRU", "dropout"),
+            ("LSTM", "dropout"),
+        ]
 
 
 def test_an_unused_gpu_is_said() -> None:
@@ -141,6 +161,8 @@ class TestAcceleratorUnused:
         finding = en001.RULE.detect(view(on_cpu(fresh_gpu=trial)))
         assert finding is not None
         assert finding.gain.value == pytest.approx(3, rel=0.02)
+        (edit,) = finding.cure.edits
+        assert "JAX_PLATFORMS" in edit.names
 
     def test_one_clear_pair_is_given_a_range(self) -> None:
         trial = {"as_is": [40 * MS], "changed": [4 * MS]}

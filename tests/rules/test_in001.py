@@ -110,25 +110,48 @@ def python_loader(*, pickle_ns: float, length: int = 1000, cpus: int = 4):
     probes = {
         "frozen_batch": windows(MS),
         "loader_alone": loader(30 * MS, user_share=1.0),
-        "input": {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9},
+        "input": {
+            "kind": "PyDataset",
+            "workers": 1,
+            "file": "/user/data.py",
+            "line": 9,
+            "made": {"call": "Rows", "file": "/user/data.py", "line": 40},
+        },
         "in_process": made,
     }
     workload = fit_workload(
         period=30 * MS, step=MS, wait=29 * MS, probes=probes, detail={"epochs": 10}
     )
-    return RULE.detect(view(workload, cpus=cpus)).cure.summary
+    return RULE.detect(view(workload, cpus=cpus))
 
 
 def test_processes_are_named_where_they_would_win() -> None:
-    assert "workers=4, use_multiprocessing=True" in python_loader(pickle_ns=0.5 * MS)
+    assert "workers=4, use_multiprocessing=True" in python_loader(pickle_ns=0.5 * MS).cure.summary
 
 
 def test_processes_are_warned_of_where_shipping_costs_as_much() -> None:
-    assert "would not help" in python_loader(pickle_ns=20 * MS)
+    assert "would not help" in python_loader(pickle_ns=20 * MS).cure.summary
+    assert python_loader(pickle_ns=20 * MS).partly is None
 
 
 def test_processes_are_not_worth_their_start_for_a_short_run() -> None:
-    assert "too short" in python_loader(pickle_ns=0.5 * MS, length=5)
+    assert "too short" in python_loader(pickle_ns=0.5 * MS, length=5).cure.summary
+    assert python_loader(pickle_ns=0.5 * MS, length=5).partly is None
+
+
+def test_processes_are_what_an_edit_can_do() -> None:
+    found = python_loader(pickle_ns=0.5 * MS)
+    part = found.as_edited
+    assert found.cure.safety == "advice"
+    assert part is found.partly
+    assert part.cure.safety == "unsafe"
+    assert [edit.in_words() for edit in part.cure.edits] == [
+        "give Rows() workers=4",
+        "give Rows() use_multiprocessing=True",
+    ]
+    # Four processes of 30 ms each, and a step of 1 ms on the same cores.
+    assert part.gain.value == pytest.approx(30 / 7.75, rel=0.1)
+    assert part.gain.value < found.gain.value
 
 
 def made(native_ms: float) -> dict:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fitdoctor.findings.edits import SwapCalls
+from fitdoctor.findings.edits import FITDOCTOR, CallInstead, SwapCalls
 from fitdoctor.findings.place import Where
 from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
 from fitdoctor.rules.in005 import RULE
@@ -83,6 +83,43 @@ def test_a_quick_generator_of_rows_pays_for_the_crossing() -> None:
     # Two crossings of 186 us and 32 us of the generator itself, below the step of 1 ms.
     assert found.gain.value == pytest.approx(6.0, rel=0.1)
     assert found.where.line == 101
+
+
+def chunks(ns: float, **facts: object):
+    probes = {
+        "generator_alone": {"ns": 1_000, "cpu_ns": 1_000, "count": 1000},
+        "loader_alone": loader(6 * MS, user_share=0.9),
+        "trial_chunks": trial(ns, 6 * MS, stage=1, **facts),
+    }
+    return RULE.detect(
+        view(
+            slow_pipeline(
+                *GENERATED, loader_ns=6 * MS, frozen=MS, rows=GENERATED_ROWS, probes=probes
+            )
+        )
+    )
+
+
+def test_rows_in_chunks_are_not_offered_where_they_gain_nothing() -> None:
+    assert chunks(5.9 * MS, repeats=True).partly is None
+    assert RULE.detect(generated(1_000)).partly is None
+
+
+def test_rows_in_chunks_are_what_an_edit_can_do() -> None:
+    found = chunks(3 * MS, repeats=True)
+    part = found.partly
+    assert (found.cure.safety, found.as_edited) == ("advice", part)
+    assert part.gain.value == pytest.approx(2.0, rel=0.1)
+    assert part.cure.safety == "safe"
+    assert part.cure.edits == (
+        CallInstead(
+            Where("/user/data.py", 101), "from_generator", "fitdoctor.from_generator", (FITDOCTOR,)
+        ),
+    )
+
+
+def test_a_generator_that_draws_random_numbers_is_read_ahead_only_when_asked_for() -> None:
+    assert chunks(3 * MS, repeats=False).partly.cure.safety == "unsafe"
 
 
 def test_the_python_rule_leaves_the_crossing_to_this_one_and_takes_the_rest() -> None:

@@ -56,6 +56,7 @@ class TestHeavyValidation:
         finding = cb002.RULE.detect(validated(500 * MS, 50))
         assert finding is not None
         assert "validation_freq=5" in finding.cure.summary
+        assert [edit.in_words() for edit in finding.cure.edits] == ["give fit() validation_freq=5"]
         assert finding.gain.value == pytest.approx(4.0 / 2.4, rel=0.02)
 
 

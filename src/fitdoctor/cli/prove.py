@@ -130,7 +130,9 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 )
 @click.option("--unsafe", is_flag=True, help="Also apply cures that may change numbers or order.")
 @shared.pack
-@click.option("--each", is_flag=True, help="Also prove every cure by itself.")
+@click.option(
+    "--each", is_flag=True, help="Also prove every cure by itself; drop what does not help."
+)
 @click.option("--boost", is_flag=True, help="Prove what boost would run, against plain.")
 @click.option("--one", is_flag=True, help="SCRIPT alone, even if its first argument is a script.")
 @shared.module

@@ -23,7 +23,14 @@ from fitdoctor.cures.calls import (
 from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
 from fitdoctor.cures.draft import Draft, Splice
 from fitdoctor.cures.imports import with_names
-from fitdoctor.findings.edits import DropKeyword, RenameCall, SetKeyword, WrapArgument
+from fitdoctor.findings.edits import (
+    CallInstead,
+    DropKeyword,
+    RenameCall,
+    RenameKeyword,
+    SetKeyword,
+    WrapArgument,
+)
 from fitdoctor.findings.place import ANYWHERE
 
 _COMMENT_LEFT = re.compile(r"[ \t]*#[^\r\n]*")
@@ -96,6 +103,38 @@ def drop_keyword(draft: Draft, edit: DropKeyword) -> Draft:
     if not is_constant(given.value):
         raise DeclinedEdit(f"{edit.keyword} comes from `{draft.code(given.value)[:60]}`")
     return draft.spliced(*_removed(draft, call, given))
+
+
+def rename_keyword(draft: Draft, edit: RenameKeyword) -> Draft:
+    """Give what one keyword is given to another one."""
+    if edit.where.line == ANYWHERE:
+        found = _given(draft, edit.call, edit.keyword)
+    else:
+        call = find_call(draft, edit.where.line, edit.call)
+        given = keyword_argument(call, edit.keyword)
+        if given is None:
+            raise DeclinedEdit(f"{edit.call}() is not given {edit.keyword} here")
+        found = [(call, given)]
+    splices: list[Splice] = []
+    for call, argument in found:
+        token = argument.keyword
+        if keyword_argument(call, edit.to) is not None:
+            splices += _removed(draft, call, argument)
+        elif token is not None:
+            splices.append(Splice(draft.start(token), draft.end(token), edit.to))
+    return draft.spliced(*splices)
+
+
+def call_instead(draft: Draft, edit: CallInstead) -> Draft:
+    """Call another function with the same arguments."""
+    last = edit.to.rpartition(".")[2]
+    for call in calls_at(draft, edit.where.line, last):
+        if same_code(draft.code(call.func), edit.to):
+            raise AlreadyThere(f"{edit.to}() is called")
+    call = find_call(draft, edit.where.line, edit.call)
+    draft, name = with_names(draft, call, edit.to, edit.imports)
+    call = find_call(draft, edit.where.line, edit.call)
+    return draft.spliced(Splice(draft.start(call.func), draft.end(call.func), name))
 
 
 def rename_call(draft: Draft, edit: RenameCall) -> Draft:

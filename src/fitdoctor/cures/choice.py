@@ -42,6 +42,7 @@ def choose(
         for finding in workload.findings:
             if not wanted(finding):
                 continue
+            finding = finding.as_edited
             if can_be_made(finding) and not _adds(workload, taken, finding):
                 rules = " and ".join(one.rule for one in taken)
                 reason = f"adds nothing to {rules}, which saves the same time"
@@ -57,7 +58,7 @@ def choose(
 def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
     """The gain over all judged workloads when these findings are cured."""
     now = sum(workload.total_ns for workload in diagnosis.workloads)
-    gains = [_gain(w, [f for f in w.findings if f in cured]) for w in diagnosis.workloads]
+    gains = [_gain(w, _of(w, cured)) for w in diagnosis.workloads]
     if not now or not any(gains):
         return None
     pairs = [
@@ -69,6 +70,12 @@ def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
         now / sum(ns / gain.low for ns, gain in pairs),
         now / sum(ns / gain.high for ns, gain in pairs),
     )
+
+
+def _of(workload: DiagnosedWorkload, cured: list[Finding]) -> list[Finding]:
+    """The cured findings that are of a workload."""
+    edited = [finding.as_edited for finding in workload.findings]
+    return [finding for finding in edited if finding in cured]
 
 
 def _may_be_made(finding: Finding, unsafe: bool) -> bool:

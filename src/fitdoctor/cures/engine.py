@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fitdoctor.cures.arguments import drop_keyword, rename_call, set_keyword, wrap_argument
+from fitdoctor.cures.arguments import (
+    call_instead,
+    drop_keyword,
+    rename_call,
+    rename_keyword,
+    set_keyword,
+    wrap_argument,
+)
 from fitdoctor.cures.chains import append_call, dataset_option, read_packed, swap_calls
 from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.hooks import skip_batches
 from fitdoctor.cures.loops import cast_before, hoist_compile
-from fitdoctor.cures.settings import drop_setting
+from fitdoctor.cures.settings import add_setting, drop_setting
 from fitdoctor.cures.statements import decorate
 from fitdoctor.findings import edits
 
 _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.SetKeyword: set_keyword,
     edits.DropKeyword: drop_keyword,
+    edits.RenameKeyword: rename_keyword,
+    edits.CallInstead: call_instead,
     edits.RenameCall: rename_call,
     edits.AppendCall: append_call,
     edits.ReadPacked: read_packed,
@@ -25,6 +35,8 @@ _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.Decorate: decorate,
     edits.CastBefore: cast_before,
     edits.DropSetting: drop_setting,
+    edits.AddSetting: add_setting,
+    edits.SkipBatches: skip_batches,
     edits.HoistCompile: hoist_compile,
 }
 

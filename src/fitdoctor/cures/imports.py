@@ -38,6 +38,20 @@ def with_names(
     return draft, text
 
 
+def in_known_names(draft: Draft, text: str, statement: str) -> str | None:
+    """Source text in the names that the top of a file knows; None where it has none for it.
+
+    `keras` is also what `tf.keras` is.
+    """
+    module, name = _parsed(statement)
+    known: dict[str, str] = {}
+    for local, path in _bindings(draft, draft.module):
+        known[local] = path.removeprefix("tensorflow.")
+        if path == "tensorflow":
+            known[f"{local}.keras"] = "keras"
+    return _renamed(text, module, name, known)
+
+
 def _parsed(statement: str) -> tuple[str, str]:
     found = _FORMS.fullmatch(statement)
     if found is None:
@@ -120,12 +134,35 @@ def _imported(
         statement, name = f"import {module}", module
     elif taken:
         raise DeclinedEdit(f"the name {name} is used for something else")
-    offset = _import_offset(draft)
+    offset = behind_imports(draft)
     lead = "" if offset == 0 or draft.text[offset - 1] in "\r\n" else draft.newline
     return draft.spliced(Splice(offset, offset, lead + statement + draft.newline)), name
 
 
-def _import_offset(draft: Draft) -> int:
+def before_imports(draft: Draft, own: Iterable[str]) -> tuple[int, set[str]]:
+    """The offset before the first import of a file that is none of `own`, and those before it.
+
+    What Python demands to come first (a docstring, `from __future__`) stays first.
+
+    Raises:
+        DeclinedEdit: The file imports nothing at its top.
+    """
+    seen: set[str] = set()
+    for statement in draft.module.body:
+        if not isinstance(statement, cst.SimpleStatementLine):
+            break
+        small = statement.body[0]
+        code = draft.code(small)
+        if isinstance(small, cst.ImportFrom) and code.startswith("from __future__"):
+            continue
+        if code in own:
+            seen.add(code)
+        elif isinstance(small, cst.Import | cst.ImportFrom):
+            return draft.line_start(draft.lines(statement).start), seen
+    raise DeclinedEdit("this file imports no library at its top")
+
+
+def behind_imports(draft: Draft) -> int:
     """Behind the last import at the top of the file, or behind its docstring."""
     last: cst.CSTNode | None = None
     for number, statement in enumerate(draft.module.body):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import libcst as cst
 from libcst import matchers as m
 
-from fitdoctor.cures.calls import called_name, is_constant
-from fitdoctor.cures.declined import DeclinedEdit
+from fitdoctor.cures.calls import called_name, is_constant, same_code
+from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
 from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.findings.edits import DropSetting
+from fitdoctor.cures.imports import before_imports, behind_imports, in_known_names
+from fitdoctor.findings.edits import AddSetting, DropSetting
 from fitdoctor.findings.place import ANYWHERE
 
 
@@ -24,6 +25,48 @@ def drop_setting(draft: Draft, edit: DropSetting) -> Draft:
         if len(statement.body) != 1 or draft.indent_at(draft.start(statement)) is None:
             raise DeclinedEdit("another statement is on the same line")
     return draft.spliced(*(_gone(draft, statement) for statement, _ in found))
+
+
+def add_setting(draft: Draft, edit: AddSetting) -> Draft:
+    """Put a statement at the top of a file, unless the file makes the setting itself."""
+    _refuse_set(draft, edit)
+    if edit.first:
+        return _before_imports(draft, edit)
+    # An import of ours could come before what the script sets for the library to read.
+    statement = in_known_names(draft, edit.statement, edit.imports[0])
+    if statement is None:
+        raise DeclinedEdit(f"`{edit.imports[0]}` is not at the top of this file")
+    offset = behind_imports(draft)
+    return draft.spliced(Splice(offset, offset, statement + draft.newline))
+
+
+def _before_imports(draft: Draft, edit: AddSetting) -> Draft:
+    """Behind `import os`, before the libraries."""
+    offset, known = before_imports(draft, edit.imports)
+    lines = [*(one for one in edit.imports if one not in known), edit.statement]
+    return draft.spliced(Splice(offset, offset, "".join(line + draft.newline for line in lines)))
+
+
+def _refuse_set(draft: Draft, edit: AddSetting) -> None:
+    wanted = _wanted_value(edit)
+    for statement in draft.nodes(cst.SimpleStatementLine):
+        for small in statement.body:
+            value = _value(small, edit.names)
+            if value is None:
+                continue
+            if same_code(draft.code(value), wanted):
+                raise AlreadyThere(f"it is set to {wanted}")
+            line = draft.lines(statement).start
+            raise DeclinedEdit(f"it is set to {draft.code(value)[:40]} at line {line}")
+
+
+def _wanted_value(edit: AddSetting) -> str:
+    statement = cst.parse_statement(edit.statement)
+    if isinstance(statement, cst.SimpleStatementLine):
+        value = _value(statement.body[0], edit.names)
+        if value is not None:
+            return cst.Module([]).code_for_node(value)
+    raise ValueError(f"{edit.statement!r} does not set {' or '.join(edit.names)}")
 
 
 def _statements(

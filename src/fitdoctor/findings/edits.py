@@ -19,6 +19,8 @@ from fitdoctor.units import duration, size
 TENSORFLOW = "import tensorflow as tf"
 JAX = "import jax"
 FITDOCTOR = "import fitdoctor"
+KERAS = "import keras"
+OS = "import os"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,40 @@ class DropKeyword:
     def in_words(self) -> str:
         """What to do, for someone who does it by hand."""
         return f"remove {self.keyword} from {self.call}()"
+
+
+@dataclass(frozen=True)
+class RenameKeyword:
+    """`LSTM(8, recurrent_dropout=0.2)` becomes `LSTM(8, dropout=0.2)`.
+
+    A call that has the other keyword as well only loses the first.
+    """
+
+    where: Where
+    call: str
+    keyword: str
+    to: str
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"give {self.call}() {self.to} instead of {self.keyword}"
+
+
+@dataclass(frozen=True)
+class CallInstead:
+    """`tf.data.Dataset.from_generator(rows, …)` becomes `fitdoctor.from_generator(rows, …)`.
+
+    Another function with the same arguments, under its full name.
+    """
+
+    where: Where
+    call: str
+    to: str
+    imports: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"call {self.to}() instead of {self.call}()"
 
 
 @dataclass(frozen=True)
@@ -213,6 +249,36 @@ class DropSetting:
 
 
 @dataclass(frozen=True)
+class AddSetting:
+    """`keras.config.set_dtype_policy("mixed_bfloat16")` right behind the imports of the file.
+
+    Or `os.environ["JAX_PLATFORMS"] = "cpu"` before them: libraries read it when they are imported.
+    """
+
+    where: Where  # of any line of the file
+    statement: str
+    names: tuple[str, ...]  # the same setting's, as in DropSetting: a file that has one keeps it
+    imports: tuple[str, ...]
+    first: bool = False
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"put {self.statement} {'before' if self.first else 'behind'} the imports"
+
+
+@dataclass(frozen=True)
+class SkipBatches:
+    """A callback's batch hook begins with `if batch % 50: return`."""
+
+    where: Where  # of the hook's definition
+    every: int
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"return from the batch hook at once, but at every {self.every}th batch"
+
+
+@dataclass(frozen=True)
 class HoistCompile:
     """`model.compile(Adam(rate), loss)` moves out of its loop; the rate is set in its place."""
 
@@ -226,6 +292,8 @@ class HoistCompile:
 Edit = (
     SetKeyword
     | DropKeyword
+    | RenameKeyword
+    | CallInstead
     | RenameCall
     | AppendCall
     | ReadPacked
@@ -235,6 +303,8 @@ Edit = (
     | Decorate
     | CastBefore
     | DropSetting
+    | AddSetting
+    | SkipBatches
     | HoistCompile
 )
 

@@ -55,6 +55,14 @@ class Finding:
     # Nanoseconds per step (a range) that the cure takes away from each part of the
     # step; what the joint gain is computed from, never the product of the gains.
     saves: dict[str, Interval] = field(default_factory=dict)
+    # The cure is advice, and this is what an edit can do instead, for less: the same cause with
+    # another cure and another price.
+    partly: Finding | None = None
+
+    @property
+    def as_edited(self) -> Finding:
+        """The finding whose cure changes the source, where one does."""
+        return self.partly if self.partly is not None and not self.cure.edits else self
 
     def to_json(self) -> dict[str, Any]:
         """The form of a finding in the JSON report."""
@@ -65,5 +73,10 @@ class Finding:
             "message": self.message,
             "evidence": self.evidence,
             "gain": self.gain.to_json(),
-            "cure": self.cure.to_json(),
+            "cure": self.cure.to_json() | self._partly_to_json(),
         }
+
+    def _partly_to_json(self) -> dict[str, Any]:
+        if self.partly is None:
+            return {}
+        return {"partly": {"gain": self.partly.gain.to_json(), **self.partly.cure.to_json()}}

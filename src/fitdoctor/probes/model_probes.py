@@ -100,7 +100,10 @@ class ModelExamination:
             types = sorted({type(layer).__name__ for layer in unrolled})
             self._probe("unrolled", lambda: {"types": types})
             self._try("rolled", Change(layer=_rolled))
-        if any(getattr(layer, "recurrent_dropout", 0) for layer in all_layers(model)):
+        dropping = [one for one in all_layers(model) if getattr(one, "recurrent_dropout", 0)]
+        if dropping:
+            dropping_types = sorted({type(layer).__name__ for layer in dropping})
+            self._probe("recurrent_dropout", lambda: {"types": dropping_types})
             self._try_under("fused", without_recurrent_dropout)
         self._try_layers(rows, at_ceiling=at_ceiling)
 

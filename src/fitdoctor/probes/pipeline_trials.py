@@ -39,6 +39,8 @@ FILL_S = 1.5  # a cache is filled for no longer than this in a trial
 NOTABLE_FILL_NS = 50_000_000
 # Stages that only hand elements on: keeping their output keeps no work.
 HANDS_ON = frozenset({*PASS_ON, "batch", "shard", "zip"})
+# Elements of a batch that come one by one from Python.
+MANY_ELEMENTS = 4
 COMPARED = 4  # elements of two passes that are compared
 
 Trial = tuple[str, Callable[[], Data]]
@@ -73,6 +75,8 @@ class PipelineTrials:
             found.append(("trial_early_shuffle", self._early_shuffle))
         if self._has_late_skip():
             found.append(("trial_early_skip", self._early_skip))
+        if self._generator() is not None:
+            found.append(("trial_chunks", self._chunks))
         if self._is_per_row():
             found.append(("trial_arrays", self._arrays))
         return found
@@ -137,6 +141,13 @@ class PipelineTrials:
             skipped = stage.settings.get("count", 0)
             return made is not None and skipped * made.ns >= NOTABLE_FILL_NS
         return False
+
+    def _generator(self) -> Stage | None:
+        """A Python generator that gives several elements of every batch, and takes its time."""
+        source = self._stages[-1]
+        per_batch = self._ablation.per_batch.get(source.number) or 0.0
+        is_worth = source.op == "from_generator" and per_batch >= MANY_ELEMENTS
+        return source if is_worth and self._is_notable(source) else None
 
     def _is_per_row(self) -> bool:
         """Rows of arrays in memory, batched one by one, with nothing done to them."""
@@ -327,6 +338,11 @@ class PipelineTrials:
             "pass": _pass_ns(dataset, self._iterators),
             "pass_as_written": _pass_ns(self._dataset, self._iterators),
         }
+
+    def _chunks(self) -> Data:
+        source = self._stages[-1]
+        dataset = tf_edits.in_chunks(self._dataset, source)
+        return self._timed(dataset, stage=source.number, repeats=self._repeats(source))
 
     def _arrays(self) -> Data:
         source = self._stages[-1]

@@ -105,7 +105,7 @@ def patch_of(
         examined.recording,
         examined.diagnosis,
         unsafe=unsafe,
-        wanted=lambda finding: any(finding is one for one in findings),
+        wanted=lambda finding: any(one in (finding, finding.as_edited) for one in findings),
         pack=pack,
     )
     return prescription.patch

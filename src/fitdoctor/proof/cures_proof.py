@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fitdoctor.cures.patch import Patch
+from fitdoctor.findings.finding import Finding
+from fitdoctor.intervals import Interval
 from fitdoctor.proof.cured import (
     ExaminationFailed,
     Examined,
@@ -21,6 +24,7 @@ from fitdoctor.proof.cured import (
 )
 from fitdoctor.proof.equivalence import not_checked
 from fitdoctor.proof.measure import Limits
+from fitdoctor.proof.one_by_one import Sifted, sift
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.prove import Prover, Tell
 from fitdoctor.proof.side import Side
@@ -54,7 +58,7 @@ def prove_cures(
         folder: for recordings.
         limits: of the proof.
         unsafe: also apply cures that may change numbers or order.
-        each: also prove every cure by itself.
+        each: also prove every cure by itself, and drop those that do not help.
         trial: leave out what a trial shows to hurt, as `boost` does.
         may_differ: whether other learning may be proven.
         check: whether to compare data and learning.
@@ -77,16 +81,43 @@ def prove_cures(
         tell(f"cure: {line}")
     prover = Prover(folder, limits, tell)
     choices = {"may_differ": may_differ, "check": check}
-    proof = _one(prover, examined, patch, "B", **choices)
     if not each or len(patch.applied) < 2:
-        return proof
-    alone = []
-    for number, applied in enumerate(patch.applied, 1):
-        tell(f"alone: {line_of(applied.finding)}")
-        single = patch_of(examined, [applied.finding], unsafe=unsafe, pack=pack)
-        found = _one(prover, examined, single, f"B{number}", may_differ=may_differ, check=False)
-        alone.append((line_of(applied.finding), found))
-    return replace(proof, each=tuple(alone))
+        return _one(prover, examined, patch, "B", **choices)
+
+    def of(findings: Sequence[Finding]) -> Patch:
+        return patch_of(examined, findings, unsafe=unsafe, pack=pack)
+
+    sifted = _sifted(prover, examined, patch, of, tell)
+    for finding in sifted.dropped:
+        tell(f"dropped, since it does not help: {line_of(finding)}")
+    # Where nothing helps, that is what the proof of all of them says.
+    helping = of(sifted.kept) if sifted.kept and sifted.dropped else patch
+    return replace(
+        _one(prover, examined, helping, "B", **choices),
+        each=tuple((line_of(finding), proof) for finding, proof in sifted.alone),
+        dropped=tuple(map(line_of, sifted.dropped)),
+    )
+
+
+def _sifted(
+    prover: Prover,
+    examined: Examined,
+    patch: Patch,
+    of: Callable[[Sequence[Finding]], Patch],
+    tell: Tell,
+) -> Sifted[Finding]:
+    """Each cure alone, and beside the others where it shows nothing alone."""
+
+    def alone(finding: Finding) -> Proof:
+        tell(f"alone: {line_of(finding)}")
+        return _one(prover, examined, of([finding]), "B", may_differ=True, check=False)
+
+    def added(others: Sequence[Finding], finding: Finding) -> Interval | None:
+        tell(f"beside the others: {line_of(finding)}")
+        without = replace(cured_side(examined.target, of(others)), name="A")
+        return prover.measured(without, cured_side(examined.target, of([*others, finding]))).ratio
+
+    return sift([one.finding for one in patch.applied], alone, added)
 
 
 def _store(examined: Examined, patch: Patch, folder: Path, tell: Tell) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from fitdoctor.analysis.steady import warm_up_length
 from fitdoctor.intervals import Interval
+from fitdoctor.proof.compared import Stretch, stretches, warm_up
 from fitdoctor.proof.ratio import LEAST_PAIRS, is_tight, ratio_of
 from fitdoctor.proof.timeline import Timeline, timeline_of
 from fitdoctor.recording.schema import Recording
@@ -29,7 +28,10 @@ LONGER_WINDOW = 2.0
 PATIENCE = 6.0
 # Of the steps of two runs with batches of different size.
 PARTIAL_BATCHES = 0.1
-_WINDOWS = 200  # means that warm-up is looked for in
+# The faster side is watched for this part of the window at least,
+WATCHED_PART = 0.5
+# with at most this many times the steps of the other.
+MOST_MORE = 500
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Measured:
     epoch_steps: int | None = None  # where the first epoch lies within the compared steps
     executions: int = 1  # the larger number of steps per execution of the two
     complete: bool = False  # the script's own end, not a limit of ours
+    further_steps: int = 0  # of the faster side, beyond the steps that both did
 
 
 # Runs a side ("A" or "B") for so many steps, or until its own end, at most for so many seconds.
@@ -121,6 +124,7 @@ class _Measurement:
         self._disturbed = 0
         self._steps = limits.steps
         self._seconds = limits.window_s if limits.steps is None else limits.budget_s
+        self._steps_of_b: int | None = None  # more than of the first side, where it is faster
 
     def result(self) -> Measured:
         try:
@@ -146,7 +150,7 @@ class _Measurement:
             begin = self._clock()
             number = len(self._pairs) + self._disturbed
             if number == 0:
-                pair = first, self._one("B")
+                pair = first, self._pilot_of_b()
             elif number % 2:
                 after = self._one("B")
                 pair = self._one("A"), after
@@ -189,10 +193,26 @@ class _Measurement:
         self._seconds = max(self._seconds, PATIENCE * self._limits.window_s)
         return first
 
+    def _pilot_of_b(self) -> Observed:
+        """The first run of B; a longer one where it was over in a moment."""
+        first = self._one("B")
+        timeline, steps = first.timeline, self._steps
+        if timeline is None or steps is None or self._limits.steps or not first.ended_by_us:
+            return first
+        taken = (timeline.time_at(timeline.steps) - timeline.time_at(0)) / S
+        if taken >= WATCHED_PART * self._limits.window_s:
+            return first
+        more = min(MOST_MORE, self._limits.window_s / max(taken, 1e-3))
+        self._steps_of_b = round(steps * more)
+        self._runs -= 1  # it only told how many steps to do
+        return self._one("B")
+
     def _one(self, side: str, steps: int | None = None, seconds: float | None = None) -> Observed:
+        if steps is None:
+            steps = self._steps_of_b if side == "B" and self._steps_of_b else self._steps
         observed = self._run(
             side,
-            self._steps if steps is None else steps,
+            steps,
             self._seconds if seconds is None else seconds,
         )
         self._runs += 1
@@ -219,39 +239,32 @@ class _Measurement:
     def _ratio(self) -> Interval | None:
         if len(self._pairs) < LEAST_PAIRS:
             return None
-        cut, warm_up = self._window()
-        before, after = _step_times(self._pairs, warm_up, cut)
-        return ratio_of(before, after)
+        return ratio_of(*self._step_times())
 
-    def _window(self) -> tuple[int, int]:
-        """The last compared step and the first after warm-up, the same for every run."""
-        timelines = _timelines(self._pairs)
-        cut = min(timeline.steps for pair in timelines for timeline in pair)
-        if self._limits.steps is not None:
-            cut = min(cut, self._limits.steps)
-        warm_ups = [
-            statistics.median(_warm_up(pair[side], cut) for pair in timelines) for side in (0, 1)
-        ]
-        return cut, min(int(max(warm_ups)), cut // 2)
+    def _step_times(self) -> tuple[list[float], list[float]]:
+        pairs = _timelines(self._pairs)
+        before, after = stretches(pairs, self._limits.steps)
+        return [before.step_ns(a) for a, _ in pairs], [after.step_ns(b) for _, b in pairs]
 
     def _outcome(self, invalid: str) -> Measured:
         if not self._pairs:
             return Measured(self._runs, 0, self._disturbed, 0, 0, None, None, None, None, invalid)
-        cut, warm_up = self._window()
-        if not invalid and cut - warm_up < LEAST_STEPS:
+        pairs = _timelines(self._pairs)
+        one, other = stretches(pairs, self._limits.steps)
+        cut = one.last
+        if not invalid and one.steps < LEAST_STEPS:
             invalid = (
-                f"only {cut - warm_up} steps after warm-up could be compared; at least "
+                f"only {one.steps} steps after warm-up could be compared; at least "
                 f"{LEAST_STEPS} are needed"
             )
-        before, after = _step_times(self._pairs, warm_up, cut)
-        pairs = _timelines(self._pairs)
+        before, after = self._step_times()
         epoch = pairs[0][0].epoch_steps or pairs[0][1].epoch_steps
         return Measured(
             runs=self._runs,
             pairs=len(self._pairs),
             disturbed_pairs=self._disturbed,
             steps=cut,
-            warm_up=warm_up,
+            warm_up=one.first,
             ratio=None if invalid else ratio_of(before, after),
             whole=None if invalid else ratio_of(*_whole_times(self._pairs, cut)),
             before_ns=statistics.median(before),
@@ -260,6 +273,7 @@ class _Measurement:
             epoch_steps=epoch if epoch is not None and epoch < cut else None,
             executions=max(timeline.executions for pair in pairs for timeline in pair),
             complete=not self._pairs[0][0].ended_by_us,
+            further_steps=other.last - one.last,
         )
 
 
@@ -284,26 +298,6 @@ def _check_steps(before: Observed, after: Observed) -> None:
         raise _Invalid(f"a different number of steps: A did {a}, B did {b}")
 
 
-@functools.lru_cache(maxsize=64)
-def _warm_up(timeline: Timeline, cut: int) -> int:
-    """Steps until the run is steady, looked for in a limited number of means."""
-    width = max(1, cut // _WINDOWS)
-    marks = range(0, cut - width + 1, width)
-    means = [(timeline.time_at(m + width) - timeline.time_at(m)) / width for m in marks]
-    return warm_up_length(means) * width
-
-
-def _step_times(pairs: Sequence[Pair], warm_up: int, cut: int) -> tuple[list[float], list[float]]:
-    timelines = _timelines(pairs)
-    before = [_step_time(a, warm_up, cut) for a, _ in timelines]
-    return before, [_step_time(b, warm_up, cut) for _, b in timelines]
-
-
-def _step_time(timeline: Timeline, warm_up: int, cut: int) -> float:
-    taken = timeline.time_at(cut) - timeline.time_at(warm_up)
-    return max(1.0, taken / max(1, cut - warm_up))
-
-
 def _whole_times(pairs: Sequence[Pair], cut: int) -> tuple[list[float], list[float]]:
     """From the start of the process to the end of the compared steps."""
     found: tuple[list[float], list[float]] = ([], [])
@@ -319,10 +313,8 @@ def steady_step_ns(recording: Recording) -> float | None:
     timeline = timeline_of(recording)
     if timeline is None:
         return None
-    warm_up = min(_warm_up(timeline, timeline.steps), timeline.steps // 2)
-    if timeline.steps - warm_up < LEAST_STEPS:
-        return None
-    return _step_time(timeline, warm_up, timeline.steps)
+    steady = Stretch(min(warm_up(timeline, timeline.steps), timeline.steps // 2), timeline.steps)
+    return steady.step_ns(timeline) if steady.steps >= LEAST_STEPS else None
 
 
 def _mean_step(timeline: Timeline) -> float:

@@ -28,6 +28,7 @@ class Proof:
     predicted: Interval | None = None
     cures: tuple[str, ...] = ()  # what was applied, one line each
     each: tuple[tuple[str, Proof], ...] = ()  # every cure by itself
+    dropped: tuple[str, ...] = ()  # those of them that do not help, and are not in the proof
 
     def to_json(self) -> dict[str, Any]:
         """The JSON report."""
@@ -53,6 +54,7 @@ class Proof:
         }
         if self.each:
             report["each"] = [{"cure": cure, **proof.to_json()} for cure, proof in self.each]
+            report["dropped"] = list(self.dropped)
         return report
 
 

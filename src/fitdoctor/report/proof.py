@@ -35,6 +35,7 @@ def render_proof(proof: Proof) -> str:
     )
     for cure, one in proof.each:
         lines.append(_row("alone", f"{cure}: {_alone(one)}"))
+    lines.extend(_row("dropped", cure) for cure in proof.dropped)
     return "\n".join(lines) + "\n"
 
 
@@ -44,7 +45,9 @@ def _steps(proof: Proof) -> str:
         return "not measured"
     before, after = measured.before_ns, measured.after_ns
     times = f"{duration(before)} → {duration(after)}" if before and after else ""
-    return f"{times}   {gain(measured.ratio)}   steps {measured.warm_up + 1} to {measured.steps}"
+    further = f", {measured.further_steps} more of the faster" if measured.further_steps else ""
+    which = f"steps {measured.warm_up + 1} to {measured.steps}{further}"
+    return f"{times}   {gain(measured.ratio)}   {which}"
 
 
 def _scored(proof: Proof) -> str:

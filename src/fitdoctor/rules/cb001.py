@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import Edit, SkipBatches
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain, saved_leaving
@@ -95,7 +96,7 @@ class PerBatchCallback:
                 f"{percent(per_step / total.value)} of a step"
             ),
             gain=gain(total, saved),
-            cure=Cure(self.safety, _advice(every)),
+            cure=Cure(self.safety, _advice(every), _edits(where, every)),
             evidence={
                 "callback": heaviest.name,
                 "ns_per_step": round(per_step),
@@ -125,6 +126,11 @@ def _how_often(per_step: float, every: float) -> str:
     if every <= 1:
         return f"{duration(per_step)} after every batch"
     return f"{duration(per_step * every)} after every {every:.0f}th batch"
+
+
+def _edits(where: Where | None, every: float) -> tuple[Edit, ...]:
+    """A hook that counts batches itself would meet its own condition no more."""
+    return (SkipBatches(where, EVERY),) if where is not None and every <= 1 else ()
 
 
 def _advice(every: float) -> str:

@@ -80,10 +80,15 @@ class HeavyValidation:
         best = _larger_batches(view, typical)
         if best is not None:
             size, left = best
-            cure = Cure("safe", f"fit(..., validation_batch_size={size})", _edit(view, size))
+            edits = _edit(view, "validation_batch_size", size)
+            cure = Cure("safe", f"fit(..., validation_batch_size={size})", edits)
         elif share >= TOO_OFTEN_SHARE and steps > FEW_STEPS:
             left = Interval.exact(1 / EVERY)
-            cure = Cure(self.safety, f"fit(..., validation_freq={EVERY}), or fewer validation rows")
+            cure = Cure(
+                self.safety,
+                f"fit(..., validation_freq={EVERY}), or fewer validation rows",
+                _edit(view, "validation_freq", EVERY),
+            )
         else:
             return None
         saved = Interval.exact(spent).minus(left.scaled(spent))
@@ -120,12 +125,12 @@ def _larger_batches(view: View, typical: float) -> tuple[int, Interval] | None:
     return best[0], left
 
 
-def _edit(view: View, size: int) -> tuple[SetKeyword, ...]:
+def _edit(view: View, keyword: str, value: int) -> tuple[SetKeyword, ...]:
     recorded = view.recorded
     if not recorded.file or not recorded.line:
         return ()
     where = Where(recorded.file, recorded.line)
-    return (SetKeyword(where, "fit", "validation_batch_size", str(size)),)
+    return (SetKeyword(where, "fit", keyword, str(value)),)
 
 
 RULE = HeavyValidation()

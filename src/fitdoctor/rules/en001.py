@@ -24,7 +24,8 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"       # left over from a broken driver
 Remove the line, or unset the variable in the shell.
 
 ## Fix safety
-Other rounding, and the reason for the line is not known to us: advice.
+Other rounding, and the reason for the line is not known to us: unsafe. What the shell sets is not
+changed.
 
 ## When not to
 The model is so small that the CPU is faster (EN003): then this stays silent.
@@ -33,11 +34,15 @@ The model is so small that the CPU is faster (EN003): then this stays silent.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.edits import DropSetting, Edit
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import ANYWHERE
 from fitdoctor.rules._fresh_runs import fresh_runs
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
+
+HIDES_THE_GPU = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "jax_platforms")
 
 
 class AcceleratorUnused:
@@ -47,7 +52,7 @@ class AcceleratorUnused:
     name = "accelerator-unused"
     summary = "there is a GPU that Keras does not use, and it would be faster"
     page = PAGE
-    safety: Safety = "advice"
+    safety: Safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs that see the GPU are faster."""
@@ -63,10 +68,17 @@ class AcceleratorUnused:
                 self.safety,
                 "let the backend see the GPU: remove CUDA_VISIBLE_DEVICES and JAX_PLATFORMS from "
                 "the script and the shell",
+                _edits(view),
             ),
             cpu_ns=round(trial.as_is),
             gpu_ns=round(trial.changed),
         )
+
+
+def _edits(view: View) -> tuple[Edit, ...]:
+    """Where the script itself hides the GPU; what the shell sets is not ours to change."""
+    file = view.recorded.file
+    return (DropSetting(Where(file, ANYWHERE), HIDES_THE_GPU),) if file else ()
 
 
 RULE = AcceleratorUnused()

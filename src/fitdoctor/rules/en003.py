@@ -26,7 +26,7 @@ CUDA_VISIBLE_DEVICES=-1 python train.py         # JAX: JAX_PLATFORMS=cpu
 or a larger batch: `fitdoctor devices train.py` says from which size on the GPU wins.
 
 ## Fix safety
-Other rounding: advice.
+Other rounding: unsafe. The edit sets the variable before the imports of the script.
 
 ## When not to
 The model or the batch will grow: look at the crossover first.
@@ -35,11 +35,19 @@ The model or the batch will grow: look at the crossover first.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.edits import OS, AddSetting, Edit
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.rules._fresh_runs import fresh_runs
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
+
+# What each backend reads, when it is imported, as "no GPU".
+NO_GPU = {
+    "jax": ("JAX_PLATFORMS", "cpu"),
+    "tensorflow": ("CUDA_VISIBLE_DEVICES", "-1"),
+    "torch": ("CUDA_VISIBLE_DEVICES", "-1"),
+}
 
 
 class AcceleratorSlower:
@@ -49,7 +57,7 @@ class AcceleratorSlower:
     name = "accelerator-slower"
     summary = "the GPU is slower than the CPU for this model and batch"
     page = PAGE
-    safety: Safety = "advice"
+    safety: Safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs without the GPU are faster."""
@@ -64,10 +72,21 @@ class AcceleratorSlower:
             Cure(
                 self.safety,
                 "train on the CPU, or with a larger batch (fitdoctor devices says from where on)",
+                _edits(view),
             ),
             gpu_ns=round(trial.as_is),
             cpu_ns=round(trial.changed),
         )
+
+
+def _edits(view: View) -> tuple[Edit, ...]:
+    recorded = view.recorded
+    if not recorded.file or view.backend not in NO_GPU:
+        return ()
+    name, value = NO_GPU[view.backend]
+    where = Where(recorded.file, recorded.line or 1)
+    statement = f'os.environ["{name}"] = "{value}"'
+    return (AddSetting(where, statement, (name,), (OS,), first=True),)
 
 
 RULE = AcceleratorSlower()

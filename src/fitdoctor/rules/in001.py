@@ -54,6 +54,8 @@ numbers in another order afterwards.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fitdoctor.analysis.loader import Loader
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
@@ -62,6 +64,7 @@ from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
 from fitdoctor.prediction.planner import Machine, Step, workers_for
+from fitdoctor.rules._places import loader_options
 from fitdoctor.rules.in011 import is_scattered_hdf5
 from fitdoctor.rules.in013 import layers_in_loader
 from fitdoctor.units import duration, percent, size
@@ -76,6 +79,9 @@ PYTHON_SHARE = 0.5
 SHIPPING_FACTOR = 2.0
 # Worker processes import the script's libraries before their first batch.
 START_PROCESSES_NS = 5e9
+# Shipping takes time of the cores as well, which the price of processes does not know.
+SHARED_ERROR = 0.3
+WORTH_PROCESSES = 1.15
 # A batch made here in less than this share of the workers' time: shipping is the cost.
 SHIPPED_SHARE = 0.8
 # Kinds of input whose batches are made by Python code in this process.
@@ -116,7 +122,7 @@ class PythonBoundLoader:
             return None  # IN013
         saved, in_parallel = _cured(view, loader)
         place = python_place(view)
-        return Finding(
+        found = Finding(
             rule=self.code,
             name=self.name,
             where=place,
@@ -128,7 +134,7 @@ class PythonBoundLoader:
                 f"{_what_holds(loader)}"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure(self.safety, _in_parallel(view) if in_parallel else _advice(view)),
+            cure=_in_parallel(view) if in_parallel else Cure(self.safety, _advice(view)),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "frozen_step_ns": round(view.ceiling_step.value),
@@ -143,6 +149,30 @@ class PythonBoundLoader:
             },
             saves={"input_wait": saved},
         )
+        return replace(found, partly=_by_processes(view, found))
+
+
+def _by_processes(view: View, found: Finding) -> Finding | None:
+    """What worker processes give of it, where no one rewrites the Python."""
+    count, after = _processes(view)
+    if count < 2 or found.cure.edits or _is_too_short(view, after):
+        return None
+    edits = loader_options(view, workers=str(count), use_multiprocessing="True")
+    # The processes and the step share the cores.
+    saved = saved_by(
+        view,
+        Interval(after, after, after * (1.0 + SHARED_ERROR)),
+        overlapped=True,
+        cores=float(count),
+        first_batches=False,
+    )
+    priced = gain(view.costs.total, saved)
+    if not edits or priced.value < WORTH_PROCESSES:
+        return None
+    text = f"workers={count}, use_multiprocessing=True: processes have a lock each"
+    return replace(
+        found, gain=priced, cure=Cure("unsafe", text, edits), saves={"input_wait": saved}
+    )
 
 
 def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
@@ -289,17 +319,20 @@ def python_place(view: View) -> Where | None:
     return Where(recorded.file, recorded.line or 0) if recorded.file else None
 
 
-def _in_parallel(view: View) -> str:
+def _in_parallel(view: View) -> Cure:
     """Several samples at a time, the way this kind of input can."""
     if view.input.get("kind") == "PyDataset":
         free = view.loader is not None and _lock_is_free(view.loader)
         if free:
-            return f"make batches in {view.cpus} threads: workers={view.cpus}"
+            # Random numbers that `__getitem__` draws come in the order of the threads.
+            text = f"make batches in {view.cpus} threads: workers={view.cpus}"
+            return Cure("unsafe", text, loader_options(view, workers=str(view.cpus)))
         how = _about_processes(view).removeprefix("if that cannot be done, ")
-        return f"make batches in parallel, or once before training; {how}"
-    return (
+        return Cure("advice", f"make batches in parallel, or once before training; {how}")
+    return Cure(
+        "advice",
         "make samples in parallel: a tf.data map over TensorFlow ops with "
-        "num_parallel_calls=tf.data.AUTOTUNE, or a PyDataset with workers; or once before training"
+        "num_parallel_calls=tf.data.AUTOTUNE, or a PyDataset with workers; or once before training",
     )
 
 
@@ -322,6 +355,27 @@ def _about_processes(view: View) -> str:
     here = view.result("in_process")
     if not here or view.loader is None:
         return "use_multiprocessing=True helps only where batches are small and epochs long"
+    payload = size(here["payload_bytes"])
+    count, after = _processes(view)
+    if count < 2:
+        return f"processes would not help (a batch of {payload} has to be shipped)"
+    if _is_too_short(view, after):
+        return "this run is too short for worker processes to pay"
+    after = max(after, view.ceiling_step.value)
+    return (
+        f"if that cannot be done, workers={count}, use_multiprocessing=True: a batch every "
+        f"{duration(after)} (batches of {payload})"
+    )
+
+
+def _processes(view: View) -> tuple[int, float]:
+    """How many worker processes to make batches in, and the time from one batch to the next.
+
+    Fewer than two: they would not help, or it was not measured what a batch takes to ship.
+    """
+    here = view.result("in_process")
+    if not here or view.loader is None or not here.get("pickle_ns"):
+        return 0, 0.0
     batch = view.loader.ns.value
     shipping = SHIPPING_FACTOR * here["pickle_ns"]
     how, count = workers_for(
@@ -331,17 +385,17 @@ def _about_processes(view: View) -> str:
         Machine(view.cpus),
         payload_ns=shipping,
     )
-    payload = size(here["payload_bytes"])
-    if how != "processes" or count < 2:
-        return f"processes would not help (a batch of {payload} has to be shipped)"
-    after = max(batch / count, shipping, view.ceiling_step.value)
+    return (count, max(batch / count, shipping)) if how == "processes" else (0, 0.0)
+
+
+def _is_too_short(view: View, after: float) -> bool:
+    """Whether the run ends before the start of worker processes is paid back."""
+    here, loader = view.result("in_process"), view.loader
+    if not here or loader is None:
+        return True
     batches = here.get("length", 0) * (view.passes or 1)
-    if (batch - after) * batches < START_PROCESSES_NS:
-        return "this run is too short for worker processes to pay"
-    return (
-        f"if that cannot be done, workers={count}, use_multiprocessing=True: a batch every "
-        f"{duration(after)} (batches of {payload})"
-    )
+    saved = loader.ns.value - max(after, view.ceiling_step.value)
+    return bool(saved * batches < START_PROCESSES_NS)
 
 
 RULE = PythonBoundLoader()

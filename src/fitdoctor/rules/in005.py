@@ -42,13 +42,16 @@ samples in another random order. A generator of known length needs
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fitdoctor.analysis.pipeline import StageCost, Trial
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import FITDOCTOR, CallInstead
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by, saved_by_trial
-from fitdoctor.rules._places import maps_behind
+from fitdoctor.rules._places import maps_behind, stage_place
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -56,6 +59,8 @@ PAGE = __doc__ or ""
 # The generator's own Python may take this share of an element at most.
 OWN_SHARE = 0.5
 SMALL_BATCH = 4
+FROM_GENERATOR = "fitdoctor.from_generator"
+WORTH_CHUNKS = 1.1
 # A batch from a generator costs a few crossings of single elements (more bytes to copy).
 CROSSINGS_PER_BATCH = Interval(2.0, 1.0, 4.0)
 # Stages that may lie between a batch and the maps that the trial moved behind it.
@@ -129,17 +134,39 @@ class PerElementPipeline:
         crossing = element_ns - alone["ns"]
         # Collecting single elements into a batch goes away with them.
         after = CROSSINGS_PER_BATCH.scaled(crossing) + Interval.exact(alone["ns"] * stage.per_batch)
-        return self._finding(
+        found = self._finding(
             view,
             stage,
             saved_by(view, after, overlapped=False),
             Cure(
                 "advice",
-                "let the generator yield whole batches, or pass the arrays themselves to fit",
+                "let the generator yield whole batches, or pass the arrays themselves to fit; "
+                "or fitdoctor.from_generator(...), which hands over the same rows in chunks",
             ),
             after_ns=after.value,
             what="a generator of batches",
         )
+        return None if found is None else replace(found, partly=self._chunks(view, stage))
+
+    def _chunks(self, view: View, stage: StageCost) -> Finding | None:
+        """The same rows handed over in chunks, which is a change of one name."""
+        trial, where = view.trial("trial_chunks"), stage_place(stage)
+        if trial is None or where is None:
+            return None
+        found = self._finding(
+            view,
+            stage,
+            saved_by_trial(view, trial),
+            Cure(
+                # It is read some rows ahead, which matters where it draws random numbers.
+                "safe" if trial.data.get("repeats") else "unsafe",
+                "call fitdoctor.from_generator, which hands over the same rows in chunks",
+                (CallInstead(where, "from_generator", FROM_GENERATOR, (FITDOCTOR,)),),
+            ),
+            after_ns=trial.ns.value,
+            what="rows in chunks",
+        )
+        return found if found is not None and found.gain.value >= WORTH_CHUNKS else None
 
     def _finding(
         self,

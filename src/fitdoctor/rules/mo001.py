@@ -24,7 +24,7 @@ keras.layers.LSTM(128, dropout=0.2)             # on the inputs, not on the stat
 ```
 
 ## Fix safety
-Another regularisation: advice.
+Another regularisation, with the same rate on the inputs: unsafe.
 
 ## When not to
 Recurrent dropout is what your accuracy rests on.
@@ -33,8 +33,9 @@ Recurrent dropout is what your accuracy rests on.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.edits import Edit, RenameKeyword
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import ANYWHERE, place_of
 from fitdoctor.prediction.model_cure import priced_change
 from fitdoctor.units import duration
 
@@ -50,7 +51,7 @@ class UnfusedRecurrence:
     name = "unfused-recurrence"
     summary = "a recurrent layer is computed in small operations"
     page = PAGE
-    safety: Safety = "advice"
+    safety: Safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """The same model without recurrent dropout is faster."""
@@ -66,10 +67,22 @@ class UnfusedRecurrence:
                 f"{duration(fused.step.value)}"
             ),
             gain=fused.gain,
-            cure=Cure(self.safety, "dropout on the inputs instead of recurrent_dropout"),
+            cure=Cure(
+                self.safety, "dropout on the inputs instead of recurrent_dropout", _edits(view)
+            ),
             evidence={"step_ns": round(view.frozen.value), "without_ns": round(fused.step.value)},
             saves={"step": fused.saved},
         )
+
+
+def _edits(view: View) -> tuple[Edit, ...]:
+    """The layers' own calls were not recorded; the file that trains often builds them too."""
+    file, types = view.recorded.file, (view.result("recurrent_dropout") or {}).get("types", ())
+    if not file:
+        return ()
+    return tuple(
+        RenameKeyword(Where(file, ANYWHERE), name, "recurrent_dropout", "dropout") for name in types
+    )
 
 
 RULE = UnfusedRecurrence()

@@ -33,14 +33,17 @@ On a CPU, and on small models: the trial then shows no gain.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.edits import KERAS, AddSetting, Edit
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.prediction.model_cure import priced_change
+from fitdoctor.rules.mo005 import SETTERS
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
 
 WORTH_GAIN = 1.15
+POLICY = 'keras.config.set_dtype_policy("mixed_bfloat16")'
 
 
 class FullPrecision:
@@ -66,10 +69,17 @@ class FullPrecision:
                 f"{duration(half.step.value)}"
             ),
             gain=half.gain,
-            cure=Cure(self.safety, 'keras.config.set_dtype_policy("mixed_bfloat16")'),
+            cure=Cure(self.safety, POLICY, _edits(view)),
             evidence={"step_ns": round(view.frozen.value), "bfloat16_ns": round(half.step.value)},
             saves={"step": half.saved},
         )
+
+
+def _edits(view: View) -> tuple[Edit, ...]:
+    recorded = view.recorded
+    if not recorded.file:
+        return ()
+    return (AddSetting(Where(recorded.file, recorded.line or 1), POLICY, SETTERS, (KERAS,)),)
 
 
 RULE = FullPrecision()

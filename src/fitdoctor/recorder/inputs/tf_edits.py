@@ -9,9 +9,16 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from fitdoctor.chunks import from_generator, rows_in_one
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs.tf_data import Stage
-from fitdoctor.recorder.inputs.tf_pipeline import moved, rebuilt, replayed, substituted
+from fitdoctor.recorder.inputs.tf_pipeline import (
+    made_of,
+    moved,
+    rebuilt,
+    replayed,
+    substituted,
+)
 
 # Floats of one row and of many rows are rounded apart by no more than this.
 ROUNDING = 1e-4
@@ -103,6 +110,22 @@ def maps_after_batch(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage, li
     for stage in reversed(maps):
         dataset = moved(stage.dataset, dataset)
     return substituted(root, batch.dataset, dataset), batch, maps
+
+
+def in_chunks(root: Any, stage: Stage) -> Any:
+    """The generator's rows handed over in chunks, as `fitdoctor.from_generator` does."""
+    made = made_of(stage.dataset)
+    signature = made.arguments.get("output_signature") if made is not None else None
+    if made is None or signature is None:
+        raise NotApplicable("from_generator was not given an output_signature")
+    if rows_in_one(sys.modules["tensorflow"], signature) < 2:
+        raise NotApplicable("the elements are of varying shape, or large")
+    chunks = from_generator(
+        made.arguments["generator"],
+        args=made.arguments.get("args"),
+        output_signature=signature,
+    )
+    return substituted(root, stage.dataset, chunks)
 
 
 class Agreement(NamedTuple):
