@@ -18,10 +18,10 @@ import fitdoctor  # noqa: E402
 from fitdoctor import chunks  # noqa: E402
 
 
-def elements(dataset: Any) -> list[list[tuple[str, tuple[int, ...], bytes]]]:
+def elements(dataset: Any) -> list[list[tuple[str, tuple[int, ...], str]]]:
     return [
         [
-            (str(x.dtype), tuple(x.shape), np.asarray(x.numpy()).tobytes())
+            (str(x.dtype), tuple(x.shape), repr(np.asarray(x.numpy()).tolist()))
             for x in tf.nest.flatten(e)
         ]
         for e in dataset
@@ -59,7 +59,8 @@ def test_the_elements_are_tensorflows(name: str, count: int) -> None:
     plain = tf.data.Dataset.from_generator(rows, output_signature=signature)
     assert ours.element_spec == plain.element_spec
     assert elements(ours) == elements(plain)
-    assert elements(ours.batch(7)) == elements(plain.batch(7)) or name == "ragged"
+    if name != "ragged":
+        assert elements(ours.batch(7)) == elements(plain.batch(7))
 
 
 def test_what_cannot_be_collected_is_left_to_tensorflow() -> None:

@@ -52,9 +52,16 @@ def from_generator(
     tf = importlib.import_module("tensorflow")
     rows = 1 if output_signature is None else rows_in_one(tf, output_signature)
     if rows < 2:
-        return tf.data.Dataset.from_generator(
-            generator, output_types, output_shapes, args, output_signature, name
-        )
+        given = {
+            "output_types": output_types,
+            "output_shapes": output_shapes,
+            "args": args,
+            "output_signature": output_signature,
+            "name": name,
+        }
+        # TensorFlow warns of some of them, even if they are None.
+        named = {key: value for key, value in given.items() if value is not None}
+        return tf.data.Dataset.from_generator(generator, **named)
     chunks = tf.data.Dataset.from_generator(
         lambda *given: chunked(generator(*given), output_signature, rows),
         args=args,

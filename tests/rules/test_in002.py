@@ -9,13 +9,23 @@ from fitdoctor.rules.in003 import RULE as POOL_CAP
 from synthetic import MS, fit_workload, loader, view, windows
 
 
-def waiting(input_facts: dict, *, cores: float = 0.05, frozen: float = MS):
+def waiting(
+    input_facts: dict,
+    *,
+    cores: float = 0.05,
+    frozen: float = MS,
+    draws: bool | None = False,
+    backend: str = "tensorflow",
+):
     probes = {
         "frozen_batch": windows(frozen),
         "loader_alone": loader(30 * MS, cores=cores, user_share=1.0),
         "input": input_facts,
     }
-    return view(fit_workload(period=30 * MS, step=MS, wait=29 * MS, probes=probes))
+    if draws is not None:
+        made = {**windows(30 * MS), "native": {"random": draws}, "pickle_ns": 1, "payload_bytes": 1}
+        probes["in_process"] = made
+    return view(fit_workload(period=30 * MS, step=MS, wait=29 * MS, probes=probes), backend=backend)
 
 
 def pydataset(workers: int) -> dict:
@@ -51,6 +61,25 @@ def test_fires_on_one_read_at_a_time() -> None:
     assert finding.gain.value == pytest.approx(3.5, rel=0.15)
     assert "workers=4" in finding.cure.summary
     assert finding.cure.safety == "safe"
+
+
+@pytest.mark.parametrize(
+    ("workers", "facts", "changes"),
+    [
+        (1, {"draws": True}, "random numbers"),
+        (1, {"draws": None}, "random numbers"),  # not seen is not "none"
+        (1, {"backend": "jax"}, "one batch later"),
+        (1, {"backend": "torch"}, "one batch later"),
+    ],
+)
+def test_threads_that_change_the_order_are_unsafe(workers: int, facts: dict, changes: str) -> None:
+    cure = RULE.detect(waiting(pydataset(workers), **facts)).cure
+    assert cure.safety == "unsafe"
+    assert changes in cure.summary
+
+
+def test_workers_that_are_there_already_shift_nothing() -> None:
+    assert RULE.detect(waiting(pydataset(2), backend="jax")).cure.safety == "safe"
 
 
 def test_fires_on_a_serial_map_and_names_both_settings() -> None:

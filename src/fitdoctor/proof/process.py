@@ -22,7 +22,7 @@ from fitdoctor.recording.schema import Recording
 
 # Importing, compiling and unwinding, beyond the training that was asked for.
 START_AND_END_S = 240.0
-END_GRACE_S = 15.0
+END_GRACE_S = 5.0
 _POLL_S = 0.05
 _ERROR_LINES = 400
 

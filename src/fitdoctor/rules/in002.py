@@ -35,8 +35,11 @@ RemoteRows(workers=4)
 `num_parallel_calls` alone is capped at the number of cores by tf.data's thread pool.
 
 ## Fix safety
-Same samples in the same order (tf.data is deterministic unless told otherwise; PyDataset keeps
-the order). A reader that is not thread-safe must not be called from several threads.
+Same samples in the same order (tf.data is deterministic unless told otherwise; a PyDataset keeps
+its order on TensorFlow). Unsafe where it does not: a `__getitem__` that draws random numbers draws
+them in the order of the threads; on JAX and torch, Keras 3.15 takes the batch that it peeks at from
+the workers' queue, and every epoch begins one batch later; a `DataLoader` whose workers stay draws
+its order otherwise. A reader that is not thread-safe must not be called from several threads.
 
 ## When not to
 - The CPU is busy while loading: IN001 (Python) or real work.
@@ -60,6 +63,7 @@ from fitdoctor.prediction.loader_cure import (
     saved_by_trial,
 )
 from fitdoctor.rules._places import loader_options, parallel_calls, pool_size
+from fitdoctor.rules._workers import threads_safety
 from fitdoctor.rules.in001 import BUSY_CORES, python_place
 from fitdoctor.rules.in011 import is_scattered_hdf5
 from fitdoctor.units import duration
@@ -226,14 +230,17 @@ def _cure(view: View, reads: float) -> Cure:
         )
     workers = f"{reads:.0f}"
     if kind == "PyDataset":
+        safety, changes = threads_safety(view)
+        text = f"give the PyDataset workers={workers} (threads); more if storage allows"
         return Cure(
-            "safe",
-            f"give the PyDataset workers={workers} (threads); more if storage allows",
+            safety,
+            f"{text}; {changes}" if changes else text,
             loader_options(view, workers=workers),
         )
     if kind == "DataLoader":
+        # Workers that stay draw their random numbers, and the sampler its order, otherwise.
         return Cure(
-            "safe",
+            "unsafe",
             f"DataLoader(num_workers={workers}, persistent_workers=True)",
             loader_options(view, num_workers=workers, persistent_workers="True"),
         )

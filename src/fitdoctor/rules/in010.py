@@ -30,7 +30,9 @@ torch.utils.data.DataLoader(data, num_workers=2, persistent_workers=True)
 ```
 
 ## Fix safety
-The same batches in the same order. A generator must become a PyDataset, which is indexed.
+As for IN002: with workers, a PyDataset on JAX or torch begins every epoch one batch later, and a
+`DataLoader` draws its order otherwise: unsafe. A generator must become a PyDataset, which is
+indexed.
 
 ## When not to
 - The loader is far slower than the step: IN001 or IN002.
@@ -45,6 +47,7 @@ from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, is_taken_in_turns, saved_by
 from fitdoctor.rules._places import loader_options
+from fitdoctor.rules._workers import threads_safety
 from fitdoctor.units import duration
 
 PAGE = __doc__ or ""
@@ -98,11 +101,7 @@ class NoOverlap:
                 f"and {duration(step.value)} to compute, one after the other"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure(
-                "advice" if kind == "generator" else self.safety,
-                _advice(view, kind),
-                _edits(view, kind),
-            ),
+            cure=_cure(view, kind),
             evidence={
                 "step_ns": round(view.core.value),
                 "loader_ns": round(loader.ns.value),
@@ -111,6 +110,15 @@ class NoOverlap:
             },
             saves={"input_wait": saved},
         )
+
+
+def _cure(view: View, kind: str) -> Cure:
+    text = _advice(view, kind)
+    if kind == "generator":
+        return Cure("advice", text)
+    # Workers that stay draw their random numbers, and the sampler its order, otherwise.
+    safety, changes = threads_safety(view) if kind == "PyDataset" else ("unsafe", "")
+    return Cure(safety, f"{text}; {changes}" if changes else text, _edits(view, kind))
 
 
 def _edits(view: View, kind: str) -> tuple[Edit, ...]:
