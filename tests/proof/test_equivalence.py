@@ -105,6 +105,15 @@ def test_a_different_loss_is_named_by_its_step() -> None:
     assert "loss differs from step 3 on" in found.detail
 
 
+def test_equal_weights_are_the_same_learning_whatever_was_reported() -> None:
+    # An evaluation in a callback resets the mean that fit reports as its loss.
+    a = learned(losses=[1.0, 0.9], weights={"kernel": [1.0, 2.0]})
+    b = learned(losses=[1.0, 0.5], weights={"kernel": [1.0, 2.0]})
+    found = compare(a, b)
+    assert found.learning == "bitwise"
+    assert "only the reported loss differs from step 2 on" in found.detail
+
+
 def test_a_different_weight_is_named() -> None:
     a = learned(losses=[1.0], weights={"dense_1/kernel": [1.0, 2.0], "dense_1/bias": [0.0]})
     b = learned(losses=[1.0], weights={"dense_1/kernel": [1.0, 2.5], "dense_1/bias": [0.0]})

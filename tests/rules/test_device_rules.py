@@ -255,6 +255,42 @@ class TestLaunchBound:
         assert found.cure.summary.startswith("a batch of 512")
         assert "steps_per_execution=10" in found.cure.summary
 
+    @pytest.mark.parametrize(("wide_transfer", "advised"), [(0.42, "a batch"), (8.0, "compile")])
+    def test_starting_a_copy_is_not_the_price_of_its_rows(
+        self, wide_transfer: float, advised: str
+    ) -> None:
+        # The quarter was copied faster by chance; sixteen batches at once tell what rows cost.
+        device = {
+            "kind": "gpu",
+            "transfer_ns": 0.4 * MS,
+            "quarter_transfer_ns": 0.1 * MS,
+            "pick_ns": 0.01 * MS,
+            "wide_times": 16,
+            "wide_transfer_ns": wide_transfer * MS,
+            "wide_pick_ns": 0.02 * MS,
+        }
+        sizes = {"8": windows(0.34 * MS), "128": windows(0.35 * MS), "512": windows(0.37 * MS)}
+        probes = {
+            "frozen_batch": windows(0.34 * MS),
+            "batch_scaling": {"rows": 32, "sizes": sizes},
+            "device_time": {
+                "busy_ns": 0.06 * MS,
+                "compute_ns": 1.0,
+                "copy_ns": 0.0,
+                "kernels": 30.0,
+            },
+            "device": device,
+            "input": {"kind": "arrays"},
+            "steps_per_execution_1": windows(0.5 * MS),
+            "steps_per_execution_10": windows(0.3 * MS),
+        }
+        workload = fit_workload(
+            period=round(0.8 * MS), step=round(0.3 * MS), wait=round(0.45 * MS), probes=probes
+        )
+        found = ho002.RULE.detect(view(workload, backend="jax"))
+        assert found is not None
+        assert found.cure.summary.startswith(advised)
+
 
 def test_no_dominant_layer_on_a_gpu() -> None:
     rows = [{"name": "dense", "type": "Dense", "ns": 100, "is_model": False, "is_user": False}]

@@ -17,6 +17,7 @@ from fitdoctor.cures.chains import append_call, dataset_option, read_packed, swa
 from fitdoctor.cures.draft import Draft
 from fitdoctor.cures.hooks import skip_batches
 from fitdoctor.cures.loops import cast_before, hoist_compile
+from fitdoctor.cures.native import use_keras_ops
 from fitdoctor.cures.settings import add_setting, drop_setting
 from fitdoctor.cures.statements import decorate
 from fitdoctor.findings import edits
@@ -37,6 +38,7 @@ _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.DropSetting: drop_setting,
     edits.AddSetting: add_setting,
     edits.SkipBatches: skip_batches,
+    edits.UseKerasOps: use_keras_ops,
     edits.HoistCompile: hoist_compile,
 }
 

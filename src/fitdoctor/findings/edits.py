@@ -279,6 +279,17 @@ class SkipBatches:
 
 
 @dataclass(frozen=True)
+class UseKerasOps:
+    """`tf.numpy_function(sine, [x], tf.float32)` becomes `sine(x)`, with `keras.ops` in `sine`."""
+
+    where: Where  # of any line of the file
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return "write what the step calls in NumPy with keras.ops, and call it directly"
+
+
+@dataclass(frozen=True)
 class HoistCompile:
     """`model.compile(Adam(rate), loss)` moves out of its loop; the rate is set in its place."""
 
@@ -305,6 +316,7 @@ Edit = (
     | DropSetting
     | AddSetting
     | SkipBatches
+    | UseKerasOps
     | HoistCompile
 )
 

@@ -14,6 +14,10 @@ from fitdoctor.recorder.backends.base import Backend
 
 FACTOR = 4
 PICKS = 5
+# So many batches at once tell what a row costs, where starting is nearly all of a small copy;
+WIDE = 16
+# a larger copy is told from a quarter of it.
+WIDE_BYTES = 1 << 26
 
 
 def feeding(backend: Backend, batch: Any, arrays: Any) -> Data:
@@ -28,6 +32,11 @@ def feeding(backend: Backend, batch: Any, arrays: Any) -> Data:
         data["quarter_transfer_ns"] = transfer_ns(backend.name, quarter)
     if rows is not None:
         data["pick_ns"] = _pick_ns(arrays, rows)
+        if WIDE * data["bytes"] <= WIDE_BYTES:
+            wide = backend.widen(batch, WIDE)
+            data["wide_times"] = WIDE
+            data["wide_transfer_ns"] = transfer_ns(backend.name, wide)
+            data["wide_pick_ns"] = _pick_ns(arrays, WIDE * rows)
     return data
 
 

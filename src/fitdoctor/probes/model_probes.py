@@ -102,7 +102,10 @@ class ModelExamination:
             self._try("rolled", Change(layer=_rolled))
         dropping = [one for one in all_layers(model) if getattr(one, "recurrent_dropout", 0)]
         if dropping:
-            dropping_types = sorted({type(layer).__name__ for layer in dropping})
+            # A layer's cell was made by the layer, not by a call of the user's.
+            cells = [getattr(one, "cell", None) for one in dropping]
+            made = [one for one in dropping if not any(one is cell for cell in cells)]
+            dropping_types = sorted({type(layer).__name__ for layer in made})
             self._probe("recurrent_dropout", lambda: {"types": dropping_types})
             self._try_under("fused", without_recurrent_dropout)
         self._try_layers(rows, at_ceiling=at_ceiling)

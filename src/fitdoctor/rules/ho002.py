@@ -239,6 +239,11 @@ def _wait_per_sample(view: View) -> float:
     )
     if copy is None or quarter is None or pick is None:
         return wait
+    wide, wide_pick = device.get("wide_transfer_ns"), device.get("wide_pick_ns")
+    if wide is not None and wide_pick is not None:
+        # From many batches at once: of a small one, nearly all is starting to copy and to pick.
+        further = float(device["wide_times"]) - 1.0
+        return float(min(wait, max(0.0, wide - copy + wide_pick - pick) / further))
     return float(min(wait, pick + max(0.0, copy - quarter) * 4 / 3))
 
 

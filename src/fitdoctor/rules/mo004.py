@@ -37,8 +37,10 @@ class Scale(keras.layers.Layer):
 ```
 
 ## Fix safety
-The same function written with `keras.ops` may round differently, and has gradients where the
-NumPy one had none: advice.
+The same function written with `keras.ops` may round differently: unsafe. `fix` writes functions of
+plain arithmetic anew that are called through `numpy_function`, `py_function` or `pure_callback`;
+where NumPy had no gradient it is stopped, so that the training stays what it was. Loops over rows
+and the rest of NumPy are left to you, with the reason.
 
 ## When not to
 The op runs once per epoch, or outside the step.
@@ -48,6 +50,7 @@ from __future__ import annotations
 
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import Edit, UseKerasOps
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
@@ -75,7 +78,7 @@ class HostOpInModel:
     name = "host-op-in-model"
     summary = "the step leaves the framework for Python in its middle"
     page = PAGE
-    safety: Safety = "advice"
+    safety: Safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """The costliest layer with a host op in it, or Python seen anywhere in the step."""
@@ -108,7 +111,11 @@ class HostOpInModel:
                 f"{percent(share)} of its time"
             ),
             gain=priced,
-            cure=Cure(self.safety, f"write {function} with keras.ops, or do it outside the step"),
+            cure=Cure(
+                self.safety,
+                f"write {function} with keras.ops, or do it outside the step",
+                _edits(Where(str(file), int(line))),
+            ),
             evidence={"function": function, "share": round(share, 3), "samples": seen["samples"]},
             saves={"step": saved},
         )
@@ -139,7 +146,7 @@ class HostOpInModel:
                 f"{duration(step.value)} alone, {percent(share)} of a step"
             ),
             gain=priced,
-            cure=Cure(self.safety, "write it with keras.ops"),
+            cure=Cure(self.safety, "write it with keras.ops", _edits(where)),
             evidence={
                 "layer": layer.name,
                 "type": layer.type,
@@ -148,6 +155,11 @@ class HostOpInModel:
             },
             saves={"step": saved},
         )
+
+
+def _edits(where: Where | None) -> tuple[Edit, ...]:
+    """All of the file's host calls: the layer's own are among them."""
+    return (UseKerasOps(where),) if where is not None else ()
 
 
 def _saved(view: View, layer: LayerCost) -> Interval:
