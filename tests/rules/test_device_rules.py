@@ -7,7 +7,7 @@ import pytest
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.rules import en001, en003, en005, en007, en008, ho002, mo001, mo006, mo008
 from fitdoctor.trials.suspicion import suspected
-from synthetic import MS, fit_workload, recording, view, windows
+from synthetic import MS, fit_workload, loader, recording, view, windows
 
 
 def on_gpu(**probes: dict[str, Any]):
@@ -280,6 +280,7 @@ class TestLaunchBound:
                 "kernels": 30.0,
             },
             "device": device,
+            "loader_alone": loader(0.17 * MS, user_share=0.0),
             "input": {"kind": "arrays"},
             "steps_per_execution_1": windows(0.5 * MS),
             "steps_per_execution_10": windows(0.3 * MS),
