@@ -41,6 +41,11 @@ class Stretch:
         taken = timeline.time_at(self.last) - timeline.time_at(self.first)
         return max(1.0, taken / max(1, self.steps))
 
+    def compiled_step_ns(self, timeline: Timeline) -> float:
+        """The same without what was traced or compiled in between."""
+        compiling = timeline.compiling_ns(self.first, self.last)
+        return max(1.0, self.step_ns(timeline) - compiling / max(1, self.steps))
+
 
 def stretches(pairs: Timelines, limit: int | None = None) -> tuple[Stretch, Stretch]:
     """The compared steps of the first and of the second side, the same for every run.
@@ -69,8 +74,8 @@ def _longer(runs: Sequence[Timeline], same: Stretch) -> Stretch | None:
     if last < WORTH_MORE * same.last:
         return None
     found = Stretch(min(_usual_warm_up(runs, last), last // 2), last)
-    few = statistics.median(same.step_ns(timeline) for timeline in runs)
-    many = statistics.median(found.step_ns(timeline) for timeline in runs)
+    few = statistics.median(same.compiled_step_ns(timeline) for timeline in runs)
+    many = statistics.median(found.compiled_step_ns(timeline) for timeline in runs)
     return found if many / ALIKE <= few <= many * ALIKE else None
 
 

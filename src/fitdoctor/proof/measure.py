@@ -199,7 +199,9 @@ class _Measurement:
         timeline, steps = first.timeline, self._steps
         if timeline is None or steps is None or self._limits.steps or not first.ended_by_us:
             return first
-        taken = (timeline.time_at(timeline.steps) - timeline.time_at(0)) / S
+        taken = timeline.time_at(timeline.steps) - timeline.time_at(0)
+        # A compilation of a later shape (the last batch of an epoch) is no training.
+        taken = (taken - timeline.compiling_ns(0, timeline.steps)) / S
         if taken >= WATCHED_PART * self._limits.window_s:
             return first
         more = min(MOST_MORE, self._limits.window_s / max(taken, 1e-3))

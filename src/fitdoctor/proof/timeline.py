@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from fitdoctor.analysis.rows import compile_events
 from fitdoctor.diagnosis import is_part_of_another
 from fitdoctor.recorder.cpu import OTHERS_LIMIT_CORES
 from fitdoctor.recording.schema import CallRow, RecordedWorkload, Recording, StepBlock
@@ -31,6 +32,8 @@ class Timeline:
     executions: int  # steps per execution of the step function
     disturbed_share: float  # of the steps, done while other processes used our cores
     steps_in_one: int = 1
+    # Begin and end of each trace or compilation: a new shape, met once.
+    compiled: tuple[tuple[int, int], ...] = ()
 
     @property
     def steps(self) -> int:
@@ -52,6 +55,12 @@ class Timeline:
         before = after - 1
         share = (steps - marks[before]) / (marks[after] - marks[before])
         return times[before] + share * (times[after] - times[before])
+
+    def compiling_ns(self, first: int, last: int) -> float:
+        """How much of the time from one step to another went into tracing and compiling."""
+        begin, end = self.time_at(first), self.time_at(last)
+        within = (min(until, end) - max(since, begin) for since, until in self.compiled)
+        return sum(ns for ns in within if ns > 0)
 
     def periods(self) -> list[float]:
         """Nanoseconds from the begin of each step to that of the next."""
@@ -89,12 +98,25 @@ def timeline_of(recording: Recording, epoch_steps: int | None = None) -> Timelin
         return None
     spans = _without_waits(sorted(spans, key=lambda span: span.begin_ns), workloads)
     blocks = [block for workload in workloads for block in workload.blocks]
+    compiled = [event for workload in workloads for event in compile_events(workload)]
     return Timeline(
         tuple(spans),
         _epoch_steps(workloads),
         max((block.executions for block in blocks), default=1),
         _disturbed_share(blocks),
+        compiled=_merged((event.t, event.t + event.dur) for event in compiled),
     )
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The same time, counted once: a compilation may lie within its trace."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return tuple(found)
 
 
 def _without_waits(spans: list[Span], workloads: Sequence[RecordedWorkload]) -> list[Span]:

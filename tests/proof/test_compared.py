@@ -1,0 +1,87 @@
+"""Which steps of two sides are compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fitdoctor.proof.compared import stretches
+from fitdoctor.proof.measure import Limits, measure
+from fitdoctor.proof.timeline import Span, Timeline
+from proof.runs import MS, FakeSides, timeline
+
+
+def compared(before: Timeline, after: Timeline, limit: int | None = None):
+    return stretches([(before, after)] * 3, limit)
+
+
+def varying(*lengths: tuple[int, float], compiled: tuple[tuple[int, int], ...] = ()) -> Timeline:
+    """So many steps of so many milliseconds, and so on."""
+    spans, t = [], 0
+    for steps, ms in lengths:
+        for _ in range(steps):
+            spans.append(Span(t, t + int(ms * MS), 1))
+            t += int(ms * MS)
+    return Timeline(tuple(spans), None, 1, 0.0, compiled=compiled)
+
+
+def test_the_same_steps_where_neither_did_more() -> None:
+    one, other = compared(timeline(100, 20 * MS), timeline(100, 5 * MS))
+    assert one == other
+    assert one.last == 100
+
+
+def test_the_same_steps_where_they_were_asked_for() -> None:
+    one, other = compared(timeline(100, 20 * MS), timeline(900, 5 * MS), limit=80)
+    assert one == other
+    assert one.last == 80
+
+
+def test_more_steps_of_the_faster_side_where_they_are_alike() -> None:
+    one, other = compared(timeline(20, 100 * MS), timeline(900, MS))
+    assert (one.last, other.last) == (20, 900)
+
+
+def test_further_steps_of_another_kind_do_not_count() -> None:
+    # Longer sequences come later: only the first steps were seen of the slower side.
+    one, other = compared(timeline(20, 100 * MS), varying((20, 1.0), (500, 9.0)))
+    assert one == other
+
+
+def test_no_step_beyond_an_epoch_that_the_other_did_not_finish() -> None:
+    after = replace(timeline(900, MS), epoch_steps=100)
+    one, other = compared(timeline(20, 100 * MS), after)
+    assert (one.last, other.last) == (20, 100)
+    # Where both saw an epoch's end, further epochs are alike.
+    one, other = compared(timeline(120, 100 * MS), after)
+    assert (one.last, other.last) == (120, 900)
+
+
+def test_a_shape_that_is_compiled_once_is_no_other_kind_of_step() -> None:
+    # The last batch of the first epoch is smaller, and is compiled in 2 s.
+    steps = ((62, 4.0), (1, 2004.0), (500, 4.0))
+    compiled = ((62 * 4 * MS, 62 * 4 * MS + 2000 * MS),)
+    plain, seen = varying(*steps), varying(*steps, compiled=compiled)
+    assert compared(timeline(100, 60 * MS), plain)[1].last == 100
+    one, other = compared(timeline(100, 60 * MS), seen)
+    assert other.last == 563
+    assert other.step_ns(seen) == pytest.approx(4 * MS)  # it lies in the warm-up
+    assert one.last == 100
+
+
+def test_a_side_that_is_over_in_a_moment_is_watched_for_longer() -> None:
+    sides = FakeSides(200 * MS, MS)
+    found = measure(sides.run, Limits(window_s=10), clock=sides.clock)
+    assert found.steps == 50
+    assert found.further_steps > 5000
+    assert found.ratio is not None
+    assert found.ratio.value == pytest.approx(200, rel=0.01)
+    assert found.runs == 6  # the run that told so does not count
+
+
+def test_a_side_that_takes_its_time_is_not() -> None:
+    sides = FakeSides(20 * MS, 15 * MS)
+    found = measure(sides.run, Limits(window_s=10), clock=sides.clock)
+    assert found.further_steps == 0
+    assert sides.order[:4] == ["A", "B", "B", "A"]
