@@ -14,6 +14,8 @@ def library() -> str:
     offered = {
         "diagnose": fitdoctor.diagnose,
         "speedup": fitdoctor.speedup,
+        "from_generator": fitdoctor.from_generator,
+        "packed": fitdoctor.packed,
         "load": fitdoctor.load,
         # The class itself needs Keras, which the documentation's tools do not.
         "Watch": watch,

@@ -100,8 +100,11 @@ def test_points_at_the_stage_of_a_pipeline_that_runs_python() -> None:
     assert (finding.where.file, finding.where.line) == ("/user/p.py", 2)
 
 
-def python_loader(*, pickle_ns: float, length: int = 1000, cpus: int = 4):
-    made = {
+MADE = {"call": "Rows", "file": "/user/data.py", "line": 40}
+
+
+def python_loader(*, pickle_ns: float, length: int = 1000, cpus: int = 4, made: dict | None = MADE):
+    work = {
         **windows(30 * MS),
         "payload_bytes": 2_000_000,
         "pickle_ns": pickle_ns,
@@ -115,9 +118,9 @@ def python_loader(*, pickle_ns: float, length: int = 1000, cpus: int = 4):
             "workers": 1,
             "file": "/user/data.py",
             "line": 9,
-            "made": {"call": "Rows", "file": "/user/data.py", "line": 40},
+            "made": made,
         },
-        "in_process": made,
+        "in_process": work,
     }
     workload = fit_workload(
         period=30 * MS, step=MS, wait=29 * MS, probes=probes, detail={"epochs": 10}
@@ -126,7 +129,9 @@ def python_loader(*, pickle_ns: float, length: int = 1000, cpus: int = 4):
 
 
 def test_processes_are_named_where_they_would_win() -> None:
-    assert "workers=4, use_multiprocessing=True" in python_loader(pickle_ns=0.5 * MS).cure.summary
+    found = python_loader(pickle_ns=0.5 * MS, made=None)
+    assert "workers=4, use_multiprocessing=True" in found.cure.summary
+    assert found.partly is None
 
 
 def test_processes_are_warned_of_where_shipping_costs_as_much() -> None:
@@ -152,6 +157,8 @@ def test_processes_are_what_an_edit_can_do() -> None:
     # Four processes of 30 ms each, and a step of 1 ms on the same cores.
     assert part.gain.value == pytest.approx(30 / 7.75, rel=0.1)
     assert part.gain.value < found.gain.value
+    # Told once, with its price.
+    assert found.cure.summary == "vectorise __getitem__ in NumPy"
 
 
 def made(native_ms: float) -> dict:

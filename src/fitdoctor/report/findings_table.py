@@ -127,8 +127,18 @@ def _line(row: _Row, widths: dict[str, int]) -> Padding:
     return Padding(table, (0, 0, 0, INDENT))
 
 
+def partly(finding: Finding) -> str:
+    """What an edit gives where the cure itself is a rewrite; empty where there is none."""
+    part = finding.partly
+    if part is None:
+        return ""
+    option = " --unsafe" if part.cure.safety == "unsafe" else ""
+    return f"{part.cure.summary}: {gain(part.gain)} (fitdoctor fix{option})"
+
+
 def _details(finding: Finding, *, verbose: bool) -> Iterator[RenderableType]:
-    for word, text in (("why", finding.message), ("cure", finding.cure.summary)):
+    texts = {"why": finding.message, "cure": finding.cure.summary, "edit": partly(finding)}
+    for word, text in texts.items():
         if clean(text):
             yield _detail(word, clean(text))
     if verbose and finding.evidence:

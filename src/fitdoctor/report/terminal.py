@@ -233,5 +233,5 @@ def _next_commands(shown: list[DiagnosedWorkload]) -> RenderableType:
     ]
     lines = [Text("  " + "   ".join(legend), style="dim")] if legend else []
     why = f"why: fitdoctor rule {clean(findings[0].rule)} · " if findings else ""
-    cure = "cure: fitdoctor fix --diff · " if any(f.cure.edits for f in findings) else ""
+    cure = "cure: fitdoctor fix --diff · " if any(f.as_edited.cure.edits for f in findings) else ""
     return Group(*lines, Text(f"  {why}{cure}again: fitdoctor report"))

@@ -169,7 +169,7 @@ def _by_processes(view: View, found: Finding) -> Finding | None:
     priced = gain(view.costs.total, saved)
     if not edits or priced.value < WORTH_PROCESSES:
         return None
-    text = f"workers={count}, use_multiprocessing=True: processes have a lock each"
+    text = f"worker processes (workers={count}, use_multiprocessing=True)"
     return replace(
         found, gain=priced, cure=Cure("unsafe", text, edits), saves={"input_wait": saved}
     )
@@ -327,8 +327,8 @@ def _in_parallel(view: View) -> Cure:
             # Random numbers that `__getitem__` draws come in the order of the threads.
             text = f"make batches in {view.cpus} threads: workers={view.cpus}"
             return Cure("unsafe", text, loader_options(view, workers=str(view.cpus)))
-        how = _about_processes(view).removeprefix("if that cannot be done, ")
-        return Cure("advice", f"make batches in parallel, or once before training; {how}")
+        text = "make batches in parallel, or once before training"
+        return Cure("advice", _and(text, _about_processes(view)))
     return Cure(
         "advice",
         "make samples in parallel: a tf.data map over TensorFlow ops with "
@@ -341,7 +341,7 @@ def _advice(view: View) -> str:
     if kind == "tf.data":
         return "write the function with TensorFlow ops, on whole batches"
     if kind == "PyDataset":
-        return f"vectorise __getitem__ in NumPy; {_about_processes(view)}"
+        return _and("vectorise __getitem__ in NumPy", _about_processes(view))
     if kind == "DataLoader":
         return (
             "vectorise __getitem__ in NumPy, or do it once before training; if that cannot be "
@@ -350,8 +350,15 @@ def _advice(view: View) -> str:
     return "parse or compute whole batches with NumPy, or once before training"
 
 
+def _and(text: str, more: str) -> str:
+    return f"{text}; {more}" if more else text
+
+
 def _about_processes(view: View) -> str:
-    """Whether worker processes would help, from what a batch takes to make and to ship."""
+    """Whether worker processes would help, from what a batch takes to make and to ship.
+
+    Nothing where they can be given by an edit, which is told beside its price.
+    """
     here = view.result("in_process")
     if not here or view.loader is None:
         return "use_multiprocessing=True helps only where batches are small and epochs long"
@@ -361,6 +368,8 @@ def _about_processes(view: View) -> str:
         return f"processes would not help (a batch of {payload} has to be shipped)"
     if _is_too_short(view, after):
         return "this run is too short for worker processes to pay"
+    if loader_options(view, workers=str(count)):
+        return ""
     after = max(after, view.ceiling_step.value)
     return (
         f"if that cannot be done, workers={count}, use_multiprocessing=True: a batch every "

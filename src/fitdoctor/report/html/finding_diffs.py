@@ -18,7 +18,7 @@ def finding_diff(
     finding: Finding, diagnosis: Diagnosis, recording: Recording, cwd: str | None
 ) -> tuple[Line, ...]:
     """The lines of the diff of one cure; none where it cannot be made, or the file has changed."""
-    if not finding.cure.edits:
+    if not finding.as_edited.cure.edits:
         return ()
     # LibCST is slow to import, and most findings need none of it.
     from fitdoctor.cures.prescription import prescribe

@@ -10,6 +10,7 @@ from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Part
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.report.findings_table import partly
 from fitdoctor.report.html.finding_diffs import Line, finding_diff
 from fitdoctor.report.html.layers_table import LayerRow, layers_table
 from fitdoctor.report.html.pipeline_picture import PipelinePicture, pipeline_picture
@@ -46,9 +47,11 @@ class FindingCard:
     place: str
     message: str
     cure: str
+    instead: str  # what an edit gives where the cure is a rewrite
     safety: str
     safety_words: str
     edits: tuple[tuple[str, str], ...]  # place, instruction
+    needs_unsafe: bool  # to be made by `fix`
     diff: tuple[Line, ...]  # none where the source cannot be changed by rule
     gain: str
     after: str
@@ -130,19 +133,21 @@ def _ceiling(workload: DiagnosedWorkload) -> str:
 def _card(
     finding: Finding, workload: DiagnosedWorkload, cwd: str | None, diff: tuple[Line, ...]
 ) -> FindingCard:
-    where, cure = finding.where, finding.cure
+    where, cure, edited = finding.where, finding.cure, finding.as_edited.cure
     return FindingCard(
         rule=finding.rule,
         name=finding.name,
         place=place(where.file, where.line, cwd=cwd) if where else "",
         message=finding.message,
         cure=cure.summary,
+        instead=partly(finding),
         safety=cure.safety,
         safety_words=SAFETY_WORDS[cure.safety],
         edits=tuple(
             (place(edit.where.file, edit.where.line, cwd=cwd), edit.in_words())
-            for edit in cure.edits
+            for edit in edited.edits
         ),
+        needs_unsafe=edited.safety == "unsafe",
         diff=diff,
         gain=gain(finding.gain),
         after=_after(workload, finding.gain),
