@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.findings.edits import ReadAll
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
 from fitdoctor.rules.in011 import RULE
 from synthetic import MS, fit_workload, loader, slow_pipeline, stage, view, windows
@@ -13,7 +15,14 @@ ROWS = [
 ]
 
 
-def hdf5(read: float, block: float, *, loading: float = 60 * MS, frozen: float = 2 * MS):
+def hdf5(
+    read: float,
+    block: float,
+    *,
+    loading: float = 60 * MS,
+    frozen: float = 2 * MS,
+    **more: object,
+):
     measured = {
         "format": "HDF5",
         "ns": read,
@@ -22,6 +31,7 @@ def hdf5(read: float, block: float, *, loading: float = 60 * MS, frozen: float =
         "compression": "gzip",
         "file": "/user/data.py",
         "line": 21,
+        **more,
     }
     probes = {
         "frozen_batch": windows(frozen),
@@ -52,6 +62,33 @@ def test_silent_without_files() -> None:
 
 def test_silent_when_a_block_takes_as_long() -> None:
     assert RULE.detect(hdf5(55 * MS, 40 * MS)) is None
+
+
+MEMORY = {
+    "dataset": "/images",
+    "memory_ns": 50_000,
+    "bytes": 64 * 10**6,
+    "bytes_per_row": 10_000,
+    "fits": True,
+    "opened_file": "/user/data.py",
+    "opened_line": 12,
+}
+
+
+@pytest.mark.parametrize("less", [{"fits": False}, {"opened_file": None}, {"memory_ns": None}])
+def test_an_array_is_not_read_into_memory_where_that_is_not_certain(less: dict) -> None:
+    assert RULE.detect(hdf5(55 * MS, 2 * MS)).partly is None
+    assert RULE.detect(hdf5(55 * MS, 2 * MS, **{**MEMORY, **less})).partly is None
+
+
+def test_an_array_that_fits_is_read_where_it_is_opened() -> None:
+    found = RULE.detect(hdf5(55 * MS, 2 * MS, **MEMORY))
+    part = found.partly
+    assert part.cure.edits == (ReadAll(Where("/user/data.py", 12), "/images"),)
+    assert part.cure.safety == "unsafe"
+    # A hundred blocks of 64 rows, 2 ms each.
+    assert "64.0 MB, about 200 ms at the start" in part.cure.summary
+    assert part.gain.value > found.gain.value
 
 
 def test_silent_when_reading_is_a_small_part_of_loading() -> None:

@@ -20,6 +20,7 @@ from fitdoctor.cures.loops import cast_before, hoist_compile
 from fitdoctor.cures.native import use_keras_ops
 from fitdoctor.cures.settings import add_setting, drop_setting
 from fitdoctor.cures.statements import decorate
+from fitdoctor.cures.subscripts import read_all
 from fitdoctor.findings import edits
 
 _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
@@ -39,6 +40,7 @@ _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.AddSetting: add_setting,
     edits.SkipBatches: skip_batches,
     edits.UseKerasOps: use_keras_ops,
+    edits.ReadAll: read_all,
     edits.HoistCompile: hoist_compile,
 }
 

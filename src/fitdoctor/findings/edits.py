@@ -290,6 +290,18 @@ class UseKerasOps:
 
 
 @dataclass(frozen=True)
+class ReadAll:
+    """`file["images"]` becomes `file["images"][:]`: an HDF5 dataset is read into memory."""
+
+    where: Where
+    name: str  # of the dataset in the file
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f'read ["{self.name}"] into memory where it is opened: ["{self.name}"][:]'
+
+
+@dataclass(frozen=True)
 class HoistCompile:
     """`model.compile(Adam(rate), loss)` moves out of its loop; the rate is set in its place."""
 
@@ -317,6 +329,7 @@ Edit = (
     | AddSetting
     | SkipBatches
     | UseKerasOps
+    | ReadAll
     | HoistCompile
 )
 

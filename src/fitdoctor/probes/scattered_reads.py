@@ -11,11 +11,15 @@ from typing import Any
 
 from fitdoctor.probes.dataset_timing import Iterators, time_dataset
 from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.memory import MEMORY_SHARE, available_bytes
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs.hdf5 import Hdf5Reads
 from fitdoctor.recorder.inputs.tf_data import Stage, walk
 
 BLOCKS = 12  # contiguous blocks read for comparison
+# Of a dataset that are read into memory for a trial.
+MOST_ROWS = 2048
+MOST_BYTES = 1 << 26
 PACKED_RECORDS = 600
 
 
@@ -32,7 +36,11 @@ def hdf5_reads(reads: Hdf5Reads, steps: int) -> Data:
     with sys.modules["h5py"].File(heaviest.file, "r") as file:
         dataset = file[heaviest.name]
         chunks, compression = dataset.chunks, dataset.compression
+        memory = _in_memory(dataset, max(1, round(heaviest.rows / steps)))
     place = heaviest.place
+    if heaviest.openings == 1 and heaviest.opened is not None:
+        memory["opened_file"] = heaviest.opened.file
+        memory["opened_line"] = heaviest.opened.line
     return {
         "format": "HDF5",
         "ns": round(sum(one.ns for one in datasets) / steps),  # per batch
@@ -43,6 +51,29 @@ def hdf5_reads(reads: Hdf5Reads, steps: int) -> Data:
         "compression": compression,
         "file": place.file if place else None,
         "line": place.line if place else None,
+        "dataset": heaviest.name,
+        **memory,
+    }
+
+
+def _in_memory(dataset: Any, rows: int) -> Data:
+    """What the rows would cost from memory, and whether the dataset fits into it."""
+    numpy = sys.modules["numpy"]
+    row_bytes = max(1, dataset.nbytes // max(1, dataset.shape[0]))
+    part = dataset[: max(1, min(dataset.shape[0], MOST_ROWS, MOST_BYTES // row_bytes))]
+    generator = numpy.random.default_rng(0)
+    spent = []
+    for _ in range(BLOCKS):
+        chosen = numpy.sort(generator.integers(0, len(part), rows))
+        begin = time.perf_counter_ns()
+        part[chosen]
+        spent.append(time.perf_counter_ns() - begin)
+    free = available_bytes()
+    return {
+        "memory_ns": sorted(spent)[len(spent) // 2],
+        "bytes": int(dataset.nbytes),
+        "bytes_per_row": int(row_bytes),
+        "fits": free is not None and dataset.nbytes <= MEMORY_SHARE * free,
     }
 
 

@@ -37,6 +37,8 @@ Reading blocks in random order is another order of samples: shuffle rows inside 
 Repacked records are the same records in the same order: `fitdoctor fix --pack DEST` makes that
 edit, and the script's next run writes the records to DEST. Where the files come in another order in
 every epoch (`list_files` shuffles), the pack keeps one order, which is unsafe: shuffle behind it.
+An array in memory gives the same rows in the same order; `fix --unsafe` reads it where it is
+opened, if it fits. Unsafe, since its slices are views: what is changed in place stays changed.
 
 ## When not to
 The file is small enough to read whole: do that.
@@ -44,10 +46,12 @@ The file is small enough to read whole: do that.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import ReadAll
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
@@ -61,6 +65,7 @@ READ_SHARE = 0.5
 CONTIGUOUS_SHARE = 1 / 3
 PACKED_SHARE = 2 / 3
 FEW_RECORDS = 20
+PLACES = ("file", "line", "opened_file", "opened_line")
 FRAME_BYTES = 16  # around each record of a TFRecord file
 ERROR = 0.2
 # A smaller difference of two measurements of a loader is noise: somewhere between none and that.
@@ -87,7 +92,7 @@ class ScatteredReads:
         loader = view.loader
         if not read or loader is None or not is_scattered_hdf5(view):
             return None
-        return self._finding(
+        found = self._finding(
             view,
             read,
             _in_blocks(view, read, loader.ns.value),
@@ -101,6 +106,28 @@ class ScatteredReads:
                 "read contiguous blocks in random order and shuffle inside them, or load the "
                 "array into memory once",
             ),
+        )
+        return replace(found, partly=self._in_memory(view, read, loader.ns.value, found))
+
+    def _in_memory(
+        self, view: View, read: dict[str, Any], loader: float, found: Finding
+    ) -> Finding | None:
+        """The array read once, where it fits: an edit of the line that opens it."""
+        if not read.get("fits") or not read.get("opened_file") or not read.get("memory_ns"):
+            return None
+        after = _in_blocks(view, {**read, "contiguous_ns": read["memory_ns"]}, loader)
+        saved = saved_by(view, after, overlapped=False)
+        where = Where(str(read["opened_file"]), int(read["opened_line"]))
+        blocks = read["bytes"] / max(1.0, read["bytes_per_row"] * read["rows"])
+        cure = Cure(
+            # h5py gives copies, arrays in memory give views: what is changed in place stays so.
+            "unsafe",
+            f"read {read['dataset']} into memory once ({size(read['bytes'])}, about "
+            f"{duration(blocks * read['contiguous_ns'])} at the start); slices are then views",
+            (ReadAll(where, str(read["dataset"])),),
+        )
+        return replace(
+            found, gain=gain(view.costs.total, saved), cure=cure, saves={"input_wait": saved}
         )
 
     def _records(self, view: View) -> Finding | None:
@@ -144,7 +171,7 @@ class ScatteredReads:
                 **{
                     key: value
                     for key, value in read.items()
-                    if isinstance(value, int | float | str) and key not in ("file", "line")
+                    if isinstance(value, int | float | str) and key not in PLACES
                 },
                 "frozen_step_ns": round(view.ceiling_step.value),
             },

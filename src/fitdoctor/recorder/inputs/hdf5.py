@@ -25,6 +25,8 @@ class DatasetReads:
     count: int = 0
     ns: int = 0
     rows: int = 0
+    opened: Place | None = None  # where the file was asked for it
+    openings: int = 0
 
 
 class Hdf5Reads:
@@ -33,6 +35,7 @@ class Hdf5Reads:
     def __init__(self) -> None:
         """Nothing read yet."""
         self.by_dataset: dict[tuple[str, str], DatasetReads] = {}
+        self._opened: dict[tuple[str, str], tuple[Place | None, int]] = {}
 
     def watch(self, recorder: Recorder, module: ModuleType) -> None:
         """Time every read; a few microseconds on a call that opens and decompresses chunks."""
@@ -49,7 +52,23 @@ class Hdf5Reads:
 
             return getitem
 
+        def make_opening(original: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(original)
+            def getitem(group: Any, *args: Any, **kwargs: Any) -> Any:
+                result = original(group, *args, **kwargs)
+                if isinstance(result, module.Dataset) and not recorder.suspended:
+                    self._note_opening(result)
+                return result
+
+            return getitem
+
         recorder.patches.replace(module.Dataset, "__getitem__", make)
+        recorder.patches.replace(module.Group, "__getitem__", make_opening)
+
+    def _note_opening(self, dataset: Any) -> None:
+        key = (str(dataset.file.filename), str(dataset.name))
+        before = self._opened.get(key)
+        self._opened[key] = (user_place(3), 1) if before is None else (before[0], before[1] + 1)
 
     def _note(self, dataset: Any, result: Any, ns: int) -> None:
         # Names, not the object: an open handle must not be kept alive by us.
@@ -63,4 +82,6 @@ class Hdf5Reads:
 
     def heaviest_first(self) -> list[DatasetReads]:
         """The datasets that were read, the one that took most time first."""
+        for key, reads in self.by_dataset.items():
+            reads.opened, reads.openings = self._opened.get(key, (None, 0))
         return sorted(self.by_dataset.values(), key=lambda reads: -reads.ns)
