@@ -42,6 +42,7 @@ def test_public_names_are_pinned() -> None:
         "load",
         "load_ipython_extension",
         "packed",
+        "read_ahead",
         "speedup",
     ]
     with pytest.raises(AttributeError, match="no attribute 'cure'"):

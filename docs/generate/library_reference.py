@@ -15,6 +15,7 @@ def library() -> str:
         "diagnose": fitdoctor.diagnose,
         "speedup": fitdoctor.speedup,
         "from_generator": fitdoctor.from_generator,
+        "read_ahead": fitdoctor.read_ahead,
         "packed": fitdoctor.packed,
         "load": fitdoctor.load,
         # The class itself needs Keras, which the documentation's tools do not.

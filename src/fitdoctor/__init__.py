@@ -8,6 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in typing, which is not imported here
 if TYPE_CHECKING:
+    from fitdoctor.ahead import read_ahead
     from fitdoctor.api import diagnose, speedup
     from fitdoctor.chunks import from_generator
     from fitdoctor.pack.packed import packed
@@ -21,6 +22,7 @@ __all__ = [
     "load",
     "load_ipython_extension",
     "packed",
+    "read_ahead",
     "speedup",
 ]
 
@@ -32,6 +34,7 @@ _LIBRARY = {
     "from_generator": "fitdoctor.chunks",
     "load": "fitdoctor.pack.reading.load",
     "packed": "fitdoctor.pack.packed",
+    "read_ahead": "fitdoctor.ahead",
     "speedup": "fitdoctor.api",
 }
 

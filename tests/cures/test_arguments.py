@@ -261,3 +261,18 @@ def test_an_argument_that_cannot_be_told_is_not_wrapped() -> None:
     assert why_not(STEP + "step(*x)\n", wrapped(6)).startswith("*x may already carry weight")
     # The definition is elsewhere: its positions are not known.
     assert why_not("step(x, i)\n", wrapped(1)) == "the file has no line 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("model.fit(rows(), epochs=3)\n", "model.fit(ahead(rows()), epochs=3)\n"),
+        ("model.fit(x=gen, epochs=3)\n", "model.fit(x=ahead(gen), epochs=3)\n"),
+        (
+            "model.fit(\n    rows(a, b),  # all\n)\n",
+            "model.fit(\n    ahead(rows(a, b)),  # all\n)\n",
+        ),
+    ],
+)
+def test_wrapping_by_name_or_by_position(text: str, expected: str) -> None:
+    assert after(text, WrapArgument(at(1), "fit", "x", "ahead(", ")", position=0)) == expected

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fitdoctor.findings.edits import SetKeyword
@@ -77,9 +79,22 @@ def test_workers_are_given_where_the_loader_is_made() -> None:
         made = {**place, "call": call}
         return RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS, kind=kind, made=made)).cure.edits
 
-    assert edits("generator", "rows") == ()
+    (ahead,) = edits("generator", "rows")
+    assert ahead.in_words() == "pass x of fit() as fitdoctor.read_ahead(…)"
     assert edits("PyDataset", "Rows") == (SetKeyword(where, "Rows", "workers", "2"),)
     assert edits("DataLoader", "DataLoader") == (
         SetKeyword(where, "DataLoader", "num_workers", "2", 5),
         SetKeyword(where, "DataLoader", "persistent_workers", "True"),
     )
+
+
+def test_a_generator_that_several_fits_read_is_not_read_ahead() -> None:
+    seen = in_turns(65 * MS, 30 * MS, 35 * MS)
+    twice = replace(seen.recorded, calls=seen.recorded.calls * 2)
+    found = RULE.detect(view(twice, backend="torch"))
+    assert found is not None
+    assert (found.cure.safety, found.cure.edits) == ("advice", ())
+
+
+def test_reading_ahead_is_safe_only_where_nothing_random_is_drawn() -> None:
+    assert RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS)).cure.safety == "unsafe"

@@ -205,6 +205,8 @@ def _which(draft: Draft, edit: WrapArgument) -> tuple[str, int | None]:
     """The parameter's name, and its position as the definition has it."""
     if isinstance(edit.argument, int):
         return "", edit.argument
+    if edit.position is not None:
+        return edit.argument, edit.position
     if edit.definition is None or edit.definition.file != edit.where.file:
         return edit.argument, None
     line = draft.line_now(edit.definition.line)

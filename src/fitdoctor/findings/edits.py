@@ -195,6 +195,7 @@ class WrapArgument:
     after: str
     definition: Where | None = None  # of the function, whose names tell the position
     imports: tuple[str, ...] = ()
+    position: int | None = None  # of a named one, where it is known
 
     def in_words(self) -> str:
         """What to do, for someone who does it by hand."""

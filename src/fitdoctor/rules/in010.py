@@ -31,8 +31,8 @@ torch.utils.data.DataLoader(data, num_workers=2, persistent_workers=True)
 
 ## Fix safety
 As for IN002: with workers, a PyDataset on JAX or torch begins every epoch one batch later, and a
-`DataLoader` draws its order otherwise: unsafe. A generator must become a PyDataset, which is
-indexed.
+`DataLoader` draws its order otherwise: unsafe. `fitdoctor.read_ahead` gives a generator's own
+batches in their order; unsafe only where the generator draws random numbers that others draw, too.
 
 ## When not to
 - The loader is far slower than the step: IN001 or IN002.
@@ -42,7 +42,7 @@ indexed.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import Edit
+from fitdoctor.findings.edits import FITDOCTOR, Edit, WrapArgument
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, is_taken_in_turns, saved_by
@@ -115,10 +115,28 @@ class NoOverlap:
 def _cure(view: View, kind: str) -> Cure:
     text = _advice(view, kind)
     if kind == "generator":
-        return Cure("advice", text)
+        edits = _read_ahead(view)
+        repeats = view.loader is not None and view.loader.repeats
+        # It is read some batches ahead, which matters where it draws random numbers.
+        return Cure(("safe" if repeats else "unsafe") if edits else "advice", text, edits)
     # Workers that stay draw their random numbers, and the sampler its order, otherwise.
     safety, changes = threads_safety(view) if kind == "PyDataset" else ("unsafe", "")
     return Cure(safety, f"{text}; {changes}" if changes else text, _edits(view, kind))
+
+
+def _read_ahead(view: View) -> tuple[Edit, ...]:
+    """A thread that makes the next batches of a generator that one fit reads to its end.
+
+    A second fit of the same generator would miss what was read ahead for the first.
+    """
+    recorded = view.recorded
+    if recorded.kind != "fit" or len(recorded.calls) != 1:
+        return ()
+    if not recorded.file or not recorded.line:
+        return ()
+    where = Where(recorded.file, recorded.line)
+    before = "fitdoctor.read_ahead("
+    return (WrapArgument(where, "fit", "x", before, ")", imports=(FITDOCTOR,), position=0),)
 
 
 def _edits(view: View, kind: str) -> tuple[Edit, ...]:
@@ -137,7 +155,10 @@ def _advice(view: View, kind: str) -> str:
         return "DataLoader(num_workers=2, persistent_workers=True)"
     if kind == "PyDataset":
         return "give the PyDataset workers=2"
-    return "make the generator a keras.utils.PyDataset with workers=2"
+    return (
+        "let a thread make the next batch: fit(fitdoctor.read_ahead(...)), or a "
+        "keras.utils.PyDataset with workers=2"
+    )
 
 
 RULE = NoOverlap()
