@@ -61,6 +61,8 @@ class Recorder:
         # Reads the input wait that TensorFlow's compiled step has accumulated since
         # the last read; set by the backend that has such a clock.
         self.read_graph_wait: Callable[[str], int | None] = lambda purpose: None
+        # Stops that clock while probes run the same steps, and returns what starts it again.
+        self.stop_graph_clock: Callable[[], Callable[[], None]] = lambda: lambda: None
         self._stack = _Stack()
         self._suspended = 0
         self._cpu = CpuWatch()
@@ -83,11 +85,14 @@ class Recorder:
     @contextmanager
     def suspend(self) -> Iterator[None]:
         """While probes run, nothing is recorded as training."""
+        start_again = None if self._suspended else self.stop_graph_clock()
         self._suspended += 1
         try:
             yield
         finally:
             self._suspended -= 1
+            if start_again is not None:
+                start_again()
 
     def active_call(self) -> Call | None:
         """The innermost Keras call running in this thread."""
