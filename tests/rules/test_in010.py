@@ -58,6 +58,11 @@ def test_silent_when_no_core_is_free_for_both() -> None:
     assert RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS, load_cores=2.0)) is None
 
 
+def test_a_loader_that_waits_needs_no_core() -> None:
+    assert RULE.detect(in_turns(60 * MS, 30 * MS, 30 * MS, step_cores=2.0)) is not None
+    assert RULE.detect(in_turns(60 * MS, 30 * MS, 30 * MS, step_cores=2.0, load_cores=0.5)) is None
+
+
 def test_fires_when_they_take_turns() -> None:
     found = RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS))
     assert found is not None

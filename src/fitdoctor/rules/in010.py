@@ -58,6 +58,7 @@ PYTHON_KINDS = frozenset({"generator", "PyDataset", "DataLoader"})
 WAITED_SHARE = 0.75
 # Loader and step together may use this share of the cores.
 CORES_SHARE = 0.95
+WAITING_CORES = 0.3
 
 
 class NoOverlap:
@@ -81,9 +82,10 @@ class NoOverlap:
             return None
         cores = loader.cores + loader.children_cores
         step = view.ceiling_step
-        # Work of the two per step, against the cores for the longer of them.
+        # Work of the two per step, against the cores for the longer of them. A loader that waits
+        # needs no core, and runs beside a step that uses all of them.
         work = loader.ns.value * cores + step.value * min(view.frozen_cores, view.cpus)
-        if work > CORES_SHARE * view.cpus * max(step.value, loader.ns.value):
+        if cores > WAITING_CORES and work > CORES_SHARE * view.cpus * max(step.value, loader.ns.value):
             return None
         saved = saved_by(view, loader.ns, overlapped=True, cores=cores)
         kind = str(view.input.get("kind", "data"))
