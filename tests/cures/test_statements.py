@@ -138,3 +138,50 @@ def test_a_compile_in_a_branch_stays() -> None:
     assert (
         why_not(text, HoistCompile(at(3))) == "compile() is not called in every round of its loop"
     )
+
+
+METHOD = (
+    "class Agent:\n"
+    "    def begin(self, episode):\n"
+    "        rate = 1e-2 / (1 + episode)\n"
+    "        self.model.compile(optimizer=Adam(rate), loss='mse')  # anew\n"
+)
+
+
+def test_compile_in_a_method_is_done_once() -> None:
+    assert after(METHOD, HoistCompile(at(4))) == (
+        "class Agent:\n"
+        "    def begin(self, episode):\n"
+        "        rate = 1e-2 / (1 + episode)\n"
+        "        if not self.model.compiled:\n"
+        "            self.model.compile(optimizer=Adam(rate), loss='mse')\n"
+        "        self.model.optimizer.learning_rate = rate  # anew\n"
+    )
+    plain = (
+        "def start(model):\n    model.compile(\n        'sgd',\n        'mse',\n    )\n    go()\n"
+    )
+    assert after(plain, HoistCompile(at(2))) == (
+        "def start(model):\n"
+        "    if not model.compiled:\n"
+        "        model.compile(\n"
+        "            'sgd',\n"
+        "            'mse',\n"
+        "        )\n"
+        "    go()\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("def f(m, loss):\n    m.compile('sgd', loss)\n", "compile() uses loss, which may change"),
+        ("def f(m):\n    if late:\n        m.compile('sgd')\n", "compile() is not called in every"),
+        (
+            "def f(m, n):\n    m.compile(Adam(Decay(n)), 'mse')\n",
+            "the learning rate is a schedule made anew",
+        ),
+    ],
+)
+def test_compile_in_a_method_stays_where_it_may_differ(text: str, reason: str) -> None:
+    line = 3 if "late" in text else 2
+    assert why_not(text, HoistCompile(at(line))).startswith(reason)

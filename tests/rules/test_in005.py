@@ -118,6 +118,13 @@ def test_rows_in_chunks_are_what_an_edit_can_do() -> None:
     )
 
 
+def test_rows_in_chunks_are_the_cure_where_batches_would_give_no_more() -> None:
+    found = chunks(0.5 * MS, repeats=True)
+    assert found.partly is None
+    assert found.cure.safety == "safe"
+    assert found.cure.edits
+
+
 def test_a_generator_that_draws_random_numbers_is_read_ahead_only_when_asked_for() -> None:
     assert chunks(3 * MS, repeats=False).partly.cure.safety == "unsafe"
 

@@ -78,7 +78,7 @@ def hoist_compile(draft: Draft, edit: HoistCompile) -> Draft:
     statement = statement_of(draft, call)
     loops = loops_around(draft, call)
     if not loops:
-        raise DeclinedEdit("compile() is not in a loop here")
+        return _compiled_once(draft, statement, call)
     if not isinstance(statement, cst.SimpleStatementLine) or not _is_only(statement, call):
         raise DeclinedEdit("what compile() returns is used, or more is on its line")
     if draft.parent(statement) is not loops[0].body:
@@ -93,6 +93,41 @@ def hoist_compile(draft: Draft, edit: HoistCompile) -> Draft:
     if rate is not None and any(name.value in varying for name in rate_nodes):
         return _with_rate_set(draft, statement, call, rate, loop)
     return _moved_out(draft, statement, loop, draft.code(call), "")
+
+
+def _compiled_once(draft: Draft, statement: cst.CSTNode, call: cst.Call) -> Draft:
+    """In a function that is called again and again: compile unless it was done, set the rate."""
+    scope = scope_of(draft, call)
+    if not isinstance(scope, cst.FunctionDef):
+        raise DeclinedEdit("compile() is not in a loop here")
+    if not isinstance(statement, cst.SimpleStatementLine) or not _is_only(statement, call):
+        raise DeclinedEdit("what compile() returns is used, or more is on its line")
+    if not isinstance(call.func, cst.Attribute) or draft.parent(statement) is not scope.body:
+        raise DeclinedEdit("compile() is not called in every round of its loop")
+    rate = _rate(call)
+    rate_nodes = set(names_in(draft, rate)) if rate is not None else set()
+    own = bound_in(draft, scope) - {"self"}
+    model_nodes = set(names_in(draft, call.func.value))
+    for name in names_in(draft, call):
+        if name.value in own and name not in rate_nodes | model_nodes:
+            raise DeclinedEdit(f"compile() uses {name.value}, which may change from call to call")
+    start = draft.start(statement)
+    indent = draft.indent_at(start)
+    if indent is None:
+        raise DeclinedEdit("another statement is on the same line")
+    deeper = "\t" if "\t" in indent else "    "
+    model, code = draft.code(call.func.value), draft.code(call)
+    lines = re.split(r"(\r\n?|\n)", code)
+    code = "".join(
+        deeper + line if n and line.startswith(indent) else line for n, line in enumerate(lines)
+    )
+    text = f"if not {model}.compiled:{draft.newline}{indent}{deeper}{code}"
+    if rate is not None and rate_nodes:
+        value = draft.code(rate.value)
+        if re.search(r"\b[A-Z]\w*\(", value):
+            raise DeclinedEdit("the learning rate is a schedule made anew in each round")
+        text += f"{draft.newline}{indent}{model}.optimizer.{_RATE} = {value}"
+    return draft.spliced(Splice(start, draft.end(statement), text))
 
 
 def _is_only(statement: cst.SimpleStatementLine, call: cst.Call) -> bool:

@@ -304,7 +304,10 @@ class ReadAll:
 
 @dataclass(frozen=True)
 class HoistCompile:
-    """`model.compile(Adam(rate), loss)` moves out of its loop; the rate is set in its place."""
+    """`model.compile(Adam(rate), loss)` moves out of its loop; the rate is set in its place.
+
+    In a function that is called again and again, it is done `if not model.compiled`.
+    """
 
     where: Where
 

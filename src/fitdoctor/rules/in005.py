@@ -140,13 +140,17 @@ class PerElementPipeline:
             saved_by(view, after, overlapped=False),
             Cure(
                 "advice",
-                "let the generator yield whole batches, or pass the arrays themselves to fit; "
-                "or fitdoctor.from_generator(...), which hands over the same rows in chunks",
+                "let the generator yield whole batches, or pass the arrays themselves to fit",
             ),
             after_ns=after.value,
             what="a generator of batches",
         )
-        return None if found is None else replace(found, partly=self._chunks(view, stage))
+        chunks = self._chunks(view, stage)
+        if found is None or chunks is None:
+            return found
+        # What was tried counts for more than what batches are expected to give.
+        is_enough = chunks.gain.value >= found.gain.value
+        return chunks if is_enough else replace(found, partly=chunks)
 
     def _chunks(self, view: View, stage: StageCost) -> Finding | None:
         """The same rows handed over in chunks, which is a change of one name."""

@@ -85,7 +85,9 @@ class NoOverlap:
         # Work of the two per step, against the cores for the longer of them. A loader that waits
         # needs no core, and runs beside a step that uses all of them.
         work = loader.ns.value * cores + step.value * min(view.frozen_cores, view.cpus)
-        if cores > WAITING_CORES and work > CORES_SHARE * view.cpus * max(step.value, loader.ns.value):
+        if cores > WAITING_CORES and work > CORES_SHARE * view.cpus * max(
+            step.value, loader.ns.value
+        ):
             return None
         saved = saved_by(view, loader.ns, overlapped=True, cores=cores)
         kind = str(view.input.get("kind", "data"))
