@@ -78,6 +78,32 @@ def test_threads_that_change_the_order_are_unsafe(workers: int, facts: dict, cha
     assert changes in cure.summary
 
 
+def generator(period: float, load: float, step: float, backend: str = "torch"):
+    probes = {
+        "frozen_batch": windows(step),
+        "loader_alone": loader(load, cores=0.05, user_share=1.0),
+        "input": {"kind": "generator", "file": "/user/data.py", "line": 9},
+    }
+    workload = fit_workload(
+        period=round(period), step=round(step), wait=round(period - step), probes=probes
+    )
+    return RULE.detect(view(workload, backend=backend))
+
+
+def test_a_generator_beside_the_step_is_what_an_edit_can_do() -> None:
+    found = generator(64 * MS, 40 * MS, 24 * MS)
+    assert found.cure.safety == "advice"
+    part = found.partly
+    assert part.gain.value == pytest.approx(64 / 40, rel=0.05)
+    assert part.gain.value < found.gain.value
+    assert "read_ahead" in part.cure.edits[0].before
+
+
+def test_a_generator_that_runs_beside_the_step_already_gains_nothing() -> None:
+    assert generator(40 * MS, 40 * MS, 24 * MS, backend="tensorflow").partly is None
+    assert generator(41 * MS, 40 * MS, 24 * MS, backend="jax").partly is None
+
+
 def test_workers_that_are_there_already_shift_nothing() -> None:
     assert RULE.detect(waiting(pydataset(2), backend="jax")).cure.safety == "safe"
 

@@ -49,6 +49,7 @@ its order otherwise. A reader that is not thread-safe must not be called from se
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
@@ -59,10 +60,12 @@ from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import (
     input_is_slow,
     is_taken_in_turns,
+    loads_beside,
     saved_by,
     saved_by_trial,
 )
 from fitdoctor.rules._places import loader_options, parallel_calls, pool_size
+from fitdoctor.rules._read_ahead import ahead
 from fitdoctor.rules._workers import threads_safety
 from fitdoctor.rules.in001 import BUSY_CORES, python_place
 from fitdoctor.rules.in011 import is_scattered_hdf5
@@ -73,6 +76,7 @@ PAGE = __doc__ or ""
 # Stages of tf.data that can run several calls at a time.
 PARALLEL_STAGES = frozenset({"map", "interleave"})
 # Threads of tf.data are cheap; more than this rarely helps and may overload a server.
+WORTH_AHEAD = 1.15
 TF_DATA_READS = 16
 # Python threads share one lock and each holds a batch: two per core is a sound start.
 THREADS_PER_CORE = 2
@@ -103,7 +107,7 @@ class SerialReads:
         if is_taken_in_turns(view) or is_scattered_hdf5(view):
             return None
         saved = saved_in_flight(view, after / now)
-        return Finding(
+        found = Finding(
             rule=self.code,
             name=self.name,
             where=read_place(view),
@@ -124,6 +128,20 @@ class SerialReads:
             },
             saves={"input_wait": saved},
         )
+        return replace(found, partly=_read_ahead(view, found))
+
+
+def _read_ahead(view: View, found: Finding) -> Finding | None:
+    """One read at a time, but beside the step: what an edit can do for a generator."""
+    loader = view.loader
+    if view.input.get("kind") != "generator" or loader is None or loads_beside(view):
+        return None
+    cure = ahead(view, "a thread that reads ahead: fit(fitdoctor.read_ahead(...))")
+    saved = saved_by(view, loader.ns, overlapped=True, first_batches=False)
+    priced = gain(view.costs.total, saved)
+    if not cure.edits or priced.value < WORTH_AHEAD:
+        return None
+    return replace(found, gain=priced, cure=cure, saves={"input_wait": saved})
 
 
 def reads_in_flight(view: View) -> tuple[float, float]:

@@ -61,6 +61,7 @@ OWN_SHARE = 0.5
 SMALL_BATCH = 4
 FROM_GENERATOR = "fitdoctor.from_generator"
 WORTH_CHUNKS = 1.1
+AS_MUCH = 0.95
 # A batch from a generator costs a few crossings of single elements (more bytes to copy).
 CROSSINGS_PER_BATCH = Interval(2.0, 1.0, 4.0)
 # Stages that may lie between a batch and the maps that the trial moved behind it.
@@ -149,7 +150,7 @@ class PerElementPipeline:
         if found is None or chunks is None:
             return found
         # What was tried counts for more than what batches are expected to give.
-        is_enough = chunks.gain.value >= found.gain.value
+        is_enough = chunks.gain.value >= AS_MUCH * found.gain.value
         return chunks if is_enough else replace(found, partly=chunks)
 
     def _chunks(self, view: View, stage: StageCost) -> Finding | None:

@@ -42,11 +42,12 @@ batches in their order; unsafe only where the generator draws random numbers tha
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import FITDOCTOR, Edit, WrapArgument
+from fitdoctor.findings.edits import Edit
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, is_taken_in_turns, saved_by
 from fitdoctor.rules._places import loader_options
+from fitdoctor.rules._read_ahead import ahead
 from fitdoctor.rules._workers import threads_safety
 from fitdoctor.units import duration
 
@@ -119,28 +120,10 @@ class NoOverlap:
 def _cure(view: View, kind: str) -> Cure:
     text = _advice(view, kind)
     if kind == "generator":
-        edits = _read_ahead(view)
-        repeats = view.loader is not None and view.loader.repeats
-        # It is read some batches ahead, which matters where it draws random numbers.
-        return Cure(("safe" if repeats else "unsafe") if edits else "advice", text, edits)
+        return ahead(view, text)
     # Workers that stay draw their random numbers, and the sampler its order, otherwise.
     safety, changes = threads_safety(view) if kind == "PyDataset" else ("unsafe", "")
     return Cure(safety, f"{text}; {changes}" if changes else text, _edits(view, kind))
-
-
-def _read_ahead(view: View) -> tuple[Edit, ...]:
-    """A thread that makes the next batches of a generator that one fit reads to its end.
-
-    A second fit of the same generator would miss what was read ahead for the first.
-    """
-    recorded = view.recorded
-    if recorded.kind != "fit" or len(recorded.calls) != 1:
-        return ()
-    if not recorded.file or not recorded.line:
-        return ()
-    where = Where(recorded.file, recorded.line)
-    before = "fitdoctor.read_ahead("
-    return (WrapArgument(where, "fit", "x", before, ")", imports=(FITDOCTOR,), position=0),)
 
 
 def _edits(view: View, kind: str) -> tuple[Edit, ...]:
