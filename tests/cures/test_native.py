@@ -78,7 +78,7 @@ def test_a_function_and_its_call() -> None:
         "    y = keras.ops.convert_to_tensor(x)  # here\n"
         '    return keras.ops.cast((keras.ops.cos(y * w) * w), "float32")\n'
         "\n\ndef call(x):\n"
-        '    return keras.ops.stop_gradient(keras.ops.cast(f(x), "float32"))\n'
+        "    return keras.ops.stop_gradient(f(x))\n"
     )
 
 

@@ -164,7 +164,7 @@ class _Rewriting:
             )
         text = f"{function.name.value}({', '.join(map(self._draft.code, arguments))})"
         dtype = self._dtype(call)
-        if dtype is not None:
+        if dtype is not None and dtype != _returned_dtype(function):
             text = f'{self._ops}.cast({text}, "{dtype}")'
         if called_name(call) != "py_function" and not self._has_own_gradient(call):
             text = f"{self._ops}.stop_gradient({text})"
@@ -256,12 +256,8 @@ class _Rewriting:
 
     def _cast(self, call: cst.Call, func: cst.Attribute, function: str) -> None:
         """`y.astype(np.float32)` becomes `keras.ops.cast(y, "float32")`."""
-        told = call.args[0].value if len(call.args) == 1 else None
-        if isinstance(told, cst.Attribute) and _is_numpy(told.value):
-            dtype = told.attr.value
-        elif isinstance(told, cst.SimpleString):
-            dtype = str(told.evaluated_value)
-        else:
+        dtype = _dtype_name(call.args[0].value if len(call.args) == 1 else None)
+        if dtype is None:
             raise DeclinedEdit(f"{function} casts to what is not written out")
         begin, end = self._draft.start(func.value), self._draft.end(func.value)
         for _ in func.value.lpar:  # parentheses are not counted as a part of what they hold
@@ -270,6 +266,22 @@ class _Rewriting:
         self._splices.append(Splice(begin, begin, f"{self._ops}.cast("))
         self._splices.append(Splice(end, self._draft.end(call), f', "{dtype}")'))
         self._expression(func.value, function)
+
+
+def _returned_dtype(function: cst.FunctionDef) -> str | None:
+    """The type that a function casts its result to."""
+    cast = m.Call(func=m.Attribute(attr=m.Name("astype")), args=[m.Arg()])
+    returned = m.findall(function, m.Return(cast))
+    if len(returned) != 1 or len(m.findall(function, m.Return())) != 1:
+        return None
+    value = cst.ensure_type(cst.ensure_type(returned[0], cst.Return).value, cst.Call)
+    return _dtype_name(value.args[0].value)
+
+
+def _dtype_name(told: cst.BaseExpression | None) -> str | None:
+    if isinstance(told, cst.Attribute) and _is_numpy(told.value):
+        return told.attr.value
+    return str(told.evaluated_value) if isinstance(told, cst.SimpleString) else None
 
 
 def _is_numpy(node: cst.BaseExpression) -> bool:
