@@ -37,8 +37,10 @@ train_step(x, y, tf.constant(0.1 * step))
 ```
 
 ## Fix safety
-Passing tensors keeps the numbers. Removing `compile()` from a loop does not: each compile also
-resets the optimizer's state (Adam's moments, momentum), which the cured script keeps.
+Passing tensors keeps the numbers of a step without random operations (dropout, sampling); with
+them, each new trace had drawn other numbers than one trace does: unsafe. Removing `compile()` from
+a loop changes them, too: each compile also resets the optimizer's state (Adam's moments, momentum),
+which the cured script keeps.
 
 ## When not to
 - Models that differ have to be traced each. So do many of the same build, but where they train
@@ -226,9 +228,11 @@ def _changing_argument(view: View, retraces: list[Event]) -> tuple[Where | None,
         cure = Cure("unsafe", "pass it as an array, or take it out of jit's static arguments")
         return where, f"a Python value passed to {detail.get('name')} changes ({changed})", cure
     if changed and "Literal" in changed:
+        # Each trace seeds its random operations anew; one trace draws on from its own seeds.
         cure = Cure(
-            "safe",
-            "pass it as a tensor: tf.constant(…) or a tf.Variable",
+            "unsafe",
+            "pass it as a tensor: tf.constant(…) or a tf.Variable; random numbers that the step "
+            "draws are then others",
             _as_tensor(view, where, retraces),
         )
         return where, f"a Python value passed to {detail.get('name')} changes ({changed})", cure
