@@ -175,6 +175,7 @@ def test_compile_in_a_method_is_done_once() -> None:
     ("text", "reason"),
     [
         ("def f(m, loss):\n    m.compile('sgd', loss)\n", "compile() uses loss, which may change"),
+        ('def f(m):\n    m.compile(\'sgd\', """m\n    e""")\n', "compile() has long strings"),
         ("def f(m):\n    if late:\n        m.compile('sgd')\n", "compile() is not called in every"),
         (
             "def f(m, n):\n    m.compile(Adam(Decay(n)), 'mse')\n",

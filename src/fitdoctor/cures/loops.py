@@ -117,6 +117,8 @@ def _compiled_once(draft: Draft, statement: cst.CSTNode, call: cst.Call) -> Draf
         raise DeclinedEdit("another statement is on the same line")
     deeper = "\t" if "\t" in indent else "    "
     model, code = draft.code(call.func.value), draft.code(call)
+    if '"""' in code or "'''" in code:  # moving its lines would change the text in it
+        raise DeclinedEdit("compile() has long strings in it")
     lines = re.split(r"(\r\n?|\n)", code)
     code = "".join(
         deeper + line if n and line.startswith(indent) else line for n, line in enumerate(lines)
