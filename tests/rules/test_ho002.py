@@ -8,7 +8,7 @@ from fitdoctor.analysis.view import view_of
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import CallbackTotal, Event, Probe
+from fitdoctor.recording.schema import CallbackTotal, Event, Probe, RecordedWorkload
 from fitdoctor.rules.ho002 import RULE
 from synthetic import MS, fit_workload, loader, recording, view, windows
 
@@ -45,6 +45,40 @@ def test_silent_when_the_trial_gains_little() -> None:
     # Keras's loop around the step (0.1 of 1 ms) becomes rarer, and that is nearly all.
     assert RULE.detect(small_step(ten=0.9, fifty=0.9)) is None
     assert RULE.detect(small_step(ten=0.7, fifty=0.7)) is not None
+
+
+def with_epochs_of(steps: int) -> RecordedWorkload:
+    """Tiny steps in epochs that are as short, all of them seen."""
+    workload = small_step().recorded
+    block = workload.blocks[0]
+    blocks = [
+        replace(
+            block,
+            epoch=number,
+            **{
+                name: getattr(block, name)[number * steps : (number + 1) * steps]
+                for name in ("t", "step", "wait", "callbacks")
+            },
+        )
+        for number in range(len(block.t) // steps)
+    ]
+    call = replace(workload.calls[0], epochs=len(blocks))
+    return replace(workload, blocks=tuple(blocks), calls=(call,))
+
+
+def test_silent_where_an_epoch_has_one_step() -> None:
+    # No execution reaches over an epoch's end: there is nothing to start together.
+    assert RULE.detect(view(with_epochs_of(1))) is None
+
+
+def test_an_epoch_of_twelve_steps_is_started_twice() -> None:
+    whole = RULE.detect(small_step())
+    cut = RULE.detect(view(with_epochs_of(12)))
+    assert whole is not None
+    assert cut is not None
+    # Ten steps and two instead of one after the other: 10 of 12 starts are saved, not 9 of 10.
+    share = (1 - 2 / 12) / (1 - 1 / 10)
+    assert cut.saves["step"].value == pytest.approx(share * whole.saves["step"].value, rel=0.05)
 
 
 def test_fires_with_the_measured_trial() -> None:

@@ -16,8 +16,9 @@ of every op. With a small model and a small batch the arithmetic is a fraction o
   sixteen times, tried on a GPU) takes clearly less than as many times as long.
 
 ## Predicted gain
-The measured step under `steps_per_execution`, plus Keras's own loop divided by its number. On
-torch: samples per second at the larger batch.
+The measured step under `steps_per_execution`, plus Keras's own loop divided by its number, both as
+far as an epoch has that many steps to start together. On torch: samples per second at the larger
+batch.
 
 ## Example
 ```python
@@ -38,10 +39,12 @@ such callbacks the cure is unsafe. A larger batch changes the training: unsafe.
 - Time grows with the batch: the step is bound by arithmetic.
 - Input is the limit: cure that first.
 - It would give less than 1.15x of the whole time: then it is not told.
+- Epochs of a few steps: no execution reaches over an epoch's end (see HO003).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from fitdoctor.analysis.device_time import device_time
@@ -293,7 +296,7 @@ def _best_executions(view: View) -> tuple[int, Interval] | None:
     best: tuple[int, Interval] | None = None
     for executions in EXECUTIONS:
         trial = _together(view, base, executions)
-        if trial is None:
+        if trial is None or _joined(view, executions) <= 0:
             continue
         after = _not_below_loader(view, trial + _loop_share(view, base, executions))
         if best is None or best[1].value > WORTH_MORE * after.value:
@@ -302,12 +305,27 @@ def _best_executions(view: View) -> tuple[int, Interval] | None:
 
 
 def _together(view: View, base: Interval, executions: int) -> Interval | None:
-    """A step of several in one execution: by what it leaves of one by itself, timed in turns."""
+    """A step of several in one execution: by what it leaves of one by itself, timed in turns.
+
+    The trial had as many batches as it wanted; an epoch may end in the middle of an execution.
+    """
     data = view.result(f"steps_per_execution_{executions}")
     ratio = ratio_in_turns(data) if data else None
     if ratio is None:
-        return view.probe_ns(f"steps_per_execution_{executions}")
-    return Interval(base.value * ratio.value, base.value * ratio.low, base.value * ratio.high)
+        trial = view.probe_ns(f"steps_per_execution_{executions}")
+    else:
+        trial = Interval(base.value * ratio.value, base.value * ratio.low, base.value * ratio.high)
+    joined = _joined(view, executions)
+    return None if trial is None else trial.scaled(joined) + base.scaled(1 - joined)
+
+
+def _joined(view: View, executions: int) -> float:
+    """How much of what the trial saved is left, since no execution reaches over an epoch's end."""
+    steps = view.steps_per_epoch
+    if steps is None or steps < 1:
+        return 1.0
+    starts = math.ceil(steps / executions) / steps
+    return min(1.0, (1 - starts) / (1 - 1 / executions))
 
 
 def _not_below_loader(view: View, after: Interval) -> Interval:
@@ -321,7 +339,7 @@ def _not_below_loader(view: View, after: Interval) -> Interval:
 def _loop_share(view: View, base: Interval, executions: int) -> Interval:
     """Keras's loop around the step, once per execution instead of once per step."""
     loop = max(0.0, view.core.value - base.value)
-    share = loop / executions
+    share = loop * (1 - _joined(view, executions) * (1 - 1 / executions))
     return Interval(share, share * (1 - LOOP_UNCERTAINTY), share * (1 + LOOP_UNCERTAINTY))
 
 
