@@ -3,34 +3,7 @@ from __future__ import annotations
 import pytest
 from edit_text import after, at, is_there, why_not
 
-from fitdoctor.findings.edits import TENSORFLOW, CastBefore, Decorate, HoistCompile
-
-FUNCTION = Decorate(at(2), "step", "tf.function", (TENSORFLOW,))
-
-
-def test_decorate() -> None:
-    assert after("import tensorflow as tf\ndef step(x):\n    ...\n", FUNCTION) == (
-        "import tensorflow as tf\n@tf.function\ndef step(x):\n    ...\n"
-    )
-    # Python gives the line of the first decorator.
-    text = "from tensorflow import function\n@timed\n@logged  # c\ndef step(x):\n    ...\n"
-    assert after(text, FUNCTION) == text.replace("@timed", "@function\n@timed")
-    method = "class A:\n    def step(self, x): ...\n"
-    assert after(method, FUNCTION) == (
-        "import tensorflow as tf\nclass A:\n    @tf.function\n    def step(self, x): ...\n"
-    )
-
-
-def test_decorate_declines() -> None:
-    text = "import tensorflow as tf\n{}\n    ...\n"
-    assert is_there("import tensorflow as tf\n@tf.function\ndef step(): ...\n", FUNCTION)
-    assert is_there(
-        "import tensorflow as tf\n@tf.function(jit_compile=True)\ndef step(): ...\n", FUNCTION
-    )
-    assert why_not(text.format("async def step():"), FUNCTION) == "step is a coroutine"
-    assert why_not(text.format("def other():"), FUNCTION).startswith("no function step begins")
-    assert why_not("import tensorflow as tf\nstep = lambda x: x\n", FUNCTION).startswith("no fun")
-
+from fitdoctor.findings.edits import CastBefore, HoistCompile
 
 CAST = CastBefore(at(3), "fit", "x", 0, "float32")
 LOOP = "x, y = load()\nfor i in range(9):\n    model.fit(x, y)\n"

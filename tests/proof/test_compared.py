@@ -6,9 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from fitdoctor.findings.edits import LongerEpochs, SetKeyword, SkipBatches
+from fitdoctor.findings.place import Where
+from fitdoctor.findings.rounds import Rounds, rounds_of
 from fitdoctor.proof.compared import stretches
+from fitdoctor.proof.equivalence import Equivalence
 from fitdoctor.proof.measure import Limits, measure
 from fitdoctor.proof.timeline import Span, Timeline
+from fitdoctor.proof.verdict import judge
 from proof.runs import MS, FakeSides, timeline
 
 
@@ -85,3 +90,64 @@ def test_a_side_that_takes_its_time_is_not() -> None:
     found = measure(sides.run, Limits(window_s=10), clock=sides.clock)
     assert found.further_steps == 0
     assert sides.order[:4] == ["A", "B", "B", "A"]
+
+
+# -- what the second side does only now and then -------------------------------------
+
+
+def now_and_then(steps: int, every: int, *, often: float = 1.0, rare: float = 101.0) -> Timeline:
+    """Steps of 1 ms; every so manieth takes longer, since something comes behind it."""
+    spans, t = [], 0
+    for number in range(1, steps + 1):
+        length = int((rare if number % every == 0 else often) * MS)
+        spans.append(Span(t, t + length, 1))
+        t += length
+    return Timeline(tuple(spans), None, 1, 0.0)
+
+
+def test_a_whole_round_is_compared() -> None:
+    before = replace(timeline(100, 20 * MS), epoch_steps=50)
+    after = now_and_then(300, every=250)
+    one, other = stretches([(before, after)] * 3, None, Rounds(epochs=5))
+    assert other.steps == 250
+    # 250 steps of 1 ms and 100 ms behind one of them.
+    assert other.step_ns(after) == pytest.approx(1.4 * MS)
+    assert one.steps == 100  # two epochs
+    # Without that knowledge the steps between would stand for all.
+    assert stretches([(before, after)] * 3)[1].step_ns(after) < 1.35 * MS
+
+
+def test_a_round_that_was_not_seen_is_not_made_up() -> None:
+    before = replace(timeline(100, 20 * MS), epoch_steps=50)
+    one, other = stretches([(before, timeline(120, MS))] * 3, None, Rounds(epochs=5))
+    assert one == other
+
+
+def test_the_second_side_is_watched_for_a_round() -> None:
+    sides = FakeSides(20 * MS, 5 * MS)
+    found = measure(sides.run, Limits(window_s=10), clock=sides.clock, rounds=Rounds(steps=800))
+    assert found.unseen_round is None
+    assert found.steps + found.further_steps >= 800
+
+
+def test_a_round_that_takes_too_long_is_told() -> None:
+    sides = FakeSides(20 * MS, 15 * MS)
+    rounds = Rounds(steps=1_000_000)
+    found = measure(sides.run, Limits(window_s=10), clock=sides.clock, rounds=rounds)
+    assert found.unseen_round == 1_000_000
+    verdict, reason = judge(found, Equivalence("identical", "bitwise", ""), may_differ=False)
+    assert verdict == "proven"
+    assert "once in 1000000 steps was not seen" in reason
+
+
+def test_the_rounds_of_a_cure_come_from_its_edits() -> None:
+    where = Where("/user/train.py", 3)
+    assert rounds_of([]) == Rounds()
+    assert rounds_of([SetKeyword(where, "compile", "jit_compile", "False")]) == Rounds()
+    assert rounds_of([SkipBatches(where, 50)]) == Rounds(steps=50)
+    assert rounds_of([SetKeyword(where, "fit", "validation_freq", "5")]) == Rounds(epochs=5)
+    assert rounds_of([SetKeyword(where, "ModelCheckpoint", "save_freq", '"epoch"')]).epochs == 1
+    both = [LongerEpochs(where, 25), SetKeyword(where, "fit", "validation_freq", "5")]
+    assert rounds_of(both) == Rounds(epochs=25)
+    assert Rounds(steps=50, epochs=2).in_steps(None) == 50
+    assert Rounds(steps=50, epochs=2).in_steps(100) == 200

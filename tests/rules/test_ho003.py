@@ -4,7 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.recording.schema import CallRow, Event, RecordedWorkload, StepBlock
+from fitdoctor.recording.schema import (
+    CallbackTotal,
+    CallRow,
+    Event,
+    Probe,
+    RecordedWorkload,
+    StepBlock,
+)
 from fitdoctor.rules.ho003 import RULE
 from synthetic import MS, fit_workload, view
 
@@ -88,6 +95,31 @@ def test_without_validation_epochs_become_longer() -> None:
     # 34 ms per epoch of 2 steps; as epochs of 50 steps the gap is a 25th.
     assert finding.gain.value == pytest.approx(34 / (4 + 30 / 25), rel=0.03)
     assert finding.cure.edits == ()
+
+
+def on_tf_data(workload: RecordedWorkload) -> RecordedWorkload:
+    return replace(
+        workload, probes={**workload.probes, "input": Probe("input", "ok", "", {"kind": "tf.data"})}
+    )
+
+
+def test_a_dataset_is_repeated_within_an_epoch() -> None:
+    finding = RULE.detect(view(on_tf_data(short_epochs(validation=0))))
+    assert finding is not None
+    # 25 passes of 2 steps; 100 epochs are 4 of them.
+    assert [edit.times for edit in finding.cure.edits] == [25]
+
+
+def test_a_dataset_is_not_repeated_where_somebody_counts_epochs() -> None:
+    totals = (CallbackTotal("EarlyStopping", "epoch", 200, 100, "/user/t.py", 3),)
+    watched = replace(on_tf_data(short_epochs(validation=0)), callbacks=totals)
+    finding = RULE.detect(view(watched))
+    assert finding is not None
+    assert finding.cure.edits == ()
+    # 97 epochs can be joined to one only.
+    prime = RULE.detect(view(on_tf_data(short_epochs(epochs=97, validation=0))))
+    assert prime is not None
+    assert prime.cure.edits == ()
 
 
 def test_epochs_of_one_step_are_judged_too() -> None:

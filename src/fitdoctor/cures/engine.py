@@ -14,12 +14,13 @@ from fitdoctor.cures.arguments import (
     wrap_argument,
 )
 from fitdoctor.cures.chains import append_call, dataset_option, read_packed, swap_calls
+from fitdoctor.cures.compiling import decorate
 from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.epochs import longer_epochs
 from fitdoctor.cures.hooks import skip_batches
 from fitdoctor.cures.loops import cast_before, hoist_compile
 from fitdoctor.cures.native import use_keras_ops
 from fitdoctor.cures.settings import add_setting, drop_setting
-from fitdoctor.cures.statements import decorate
 from fitdoctor.cures.subscripts import read_all
 from fitdoctor.findings import edits
 
@@ -39,6 +40,7 @@ _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.DropSetting: drop_setting,
     edits.AddSetting: add_setting,
     edits.SkipBatches: skip_batches,
+    edits.LongerEpochs: longer_epochs,
     edits.UseKerasOps: use_keras_ops,
     edits.ReadAll: read_all,
     edits.HoistCompile: hoist_compile,

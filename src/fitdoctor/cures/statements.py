@@ -1,4 +1,4 @@
-"""Edits of whole statements: insert before, decorate, cast before a loop, move out of a loop."""
+"""Whole statements: which one a node is in, what is around it, and what to put before it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
+from fitdoctor.cures.declined import DeclinedEdit
 from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.imports import with_names
-from fitdoctor.findings.edits import Decorate
 
 _Loop = cst.For | cst.While
 _Scope = cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module
@@ -85,32 +83,3 @@ def scope_of(draft: Draft, node: cst.CSTNode) -> _Scope:
         if isinstance(one, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module):
             return one
     return draft.module
-
-
-def decorate(draft: Draft, edit: Decorate) -> Draft:
-    """A decorator above a function."""
-    function = _function(draft, edit)
-    if function.asynchronous is not None:
-        raise DeclinedEdit(f"{edit.function} is a coroutine")
-    draft, text = with_names(draft, function, edit.decorator, edit.imports)
-    function = _function(draft, edit)
-    for decorator in function.decorators:
-        code = draft.code(decorator.decorator)
-        if code == text or code.startswith(text + "("):
-            raise AlreadyThere(f"{edit.function} is decorated with {code[:40]}")
-    first = function.decorators[0] if function.decorators else function
-    start = draft.start(first)
-    indent = draft.indent_at(start)
-    if indent is None:
-        raise DeclinedEdit("the function does not begin its line")
-    begin = start - len(indent)
-    return draft.spliced(Splice(begin, begin, f"{indent}@{text}{draft.newline}"))
-
-
-def _function(draft: Draft, edit: Decorate) -> cst.FunctionDef:
-    line = draft.line_now(edit.where.line)
-    for function in draft.nodes(cst.FunctionDef):
-        begins = [draft.lines(one).start for one in (*function.decorators, function)]
-        if function.name.value == edit.function and line in begins:
-            return function
-    raise DeclinedEdit(f"no function {edit.function} begins at line {edit.where.line}")

@@ -280,6 +280,18 @@ class SkipBatches:
 
 
 @dataclass(frozen=True)
+class LongerEpochs:
+    """`fit(dataset, epochs=500)` becomes `fit(dataset.repeat(50), epochs=10)`: the same steps."""
+
+    where: Where
+    times: int
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"give fit() the dataset.repeat({self.times}), and epochs divided by {self.times}"
+
+
+@dataclass(frozen=True)
 class UseKerasOps:
     """`tf.numpy_function(sine, [x], tf.float32)` becomes `sine(x)`, with `keras.ops` in `sine`."""
 
@@ -332,6 +344,7 @@ Edit = (
     | DropSetting
     | AddSetting
     | SkipBatches
+    | LongerEpochs
     | UseKerasOps
     | ReadAll
     | HoistCompile

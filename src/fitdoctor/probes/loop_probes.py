@@ -212,6 +212,7 @@ class LoopExamination:
             data = self._timed(lambda: compiled(*step.arguments))
             eager = self._timed(lambda: step.function(*step.arguments))
             place = {"file": step.file, "line": step.line, "function": step.name}
+            place["numbers_read"] = getattr(compiled, "numbers_read", 0)
             return {**data, **place, "eager": eager, "stands_for": "step function"}
         reference = reference_step(finder.body_locals, self._loop.last_element)
         return {**self._timed(reference), "stands_for": "reference"}

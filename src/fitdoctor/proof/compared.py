@@ -2,7 +2,8 @@
 
 Both sides are compared over the same steps. A side that does them in some milliseconds is watched
 for longer, since so short a moment tells more about cold caches than about training; its further
-steps count where they are like the first ones.
+steps count where they are like the first ones. What the second side does only now and then (a
+validation every 5 epochs) must lie within its steps as often as it lies within its training.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fitdoctor.analysis.steady import warm_up_length
+from fitdoctor.findings.rounds import NO_ROUNDS, Rounds
 from fitdoctor.proof.timeline import Timeline
 
 Timelines = Sequence[tuple[Timeline, Timeline]]
@@ -47,22 +49,44 @@ class Stretch:
         return max(1.0, self.step_ns(timeline) - compiling / max(1, self.steps))
 
 
-def stretches(pairs: Timelines, limit: int | None = None) -> tuple[Stretch, Stretch]:
+def stretches(
+    pairs: Timelines, limit: int | None = None, rounds: Rounds = NO_ROUNDS
+) -> tuple[Stretch, Stretch]:
     """The compared steps of the first and of the second side, the same for every run.
 
     Args:
         pairs: the runs.
         limit: steps to compare at most.
+        rounds: what the second side does only now and then.
     """
     common = min(timeline.steps for pair in pairs for timeline in pair)
     if limit is not None:
         common = min(common, limit)
     warm_ups = [_usual_warm_up([pair[side] for pair in pairs], common) for side in (0, 1)]
     same = Stretch(min(max(warm_ups), common // 2), common)
-    longer = None if limit is not None else _longer([after for _, after in pairs], same)
+    if limit is not None:
+        return same, same
+    runs = [after for _, after in pairs]
+    epoch = pairs[0][0].epoch_steps
+    whole = _whole(runs, rounds.in_steps(epoch))
+    if whole is not None:
+        first = min(warm_ups[0], common // 2)
+        # An epoch's end is part of the first side's training as often as there are epochs.
+        epochs = (common - first) // epoch if rounds.epochs and epoch else 0
+        return Stretch(common - epochs * epoch if epochs and epoch else first, common), whole
+    longer = _longer(runs, same)
     if longer is None:
         return same, same
     return Stretch(min(warm_ups[0], common // 2), common), longer
+
+
+def _whole(runs: Sequence[Timeline], steps: int) -> Stretch | None:
+    """Whole rounds of so many steps, behind the warm-up; None where there was not one."""
+    last = min(timeline.steps for timeline in runs)
+    if steps < 2 or last <= steps:
+        return None
+    first = min(_usual_warm_up(runs, steps), last - steps)
+    return Stretch(last - (last - first) // steps * steps, last)
 
 
 def _longer(runs: Sequence[Timeline], same: Stretch) -> Stretch | None:

@@ -14,6 +14,7 @@ from fitdoctor.diagnosis import diagnose
 from fitdoctor.errors import FitdoctorError, UsageError
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
+from fitdoctor.findings.rounds import rounds_of
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.equivalence import CureClass
 from fitdoctor.proof.measure import steady_step_ns
@@ -120,7 +121,8 @@ def cured_side(target: Side, patch: Patch, name: str = "B") -> Side:
     """The script with the patch, its files untouched."""
     sources = {path: change.new_text for path, change in patch.files.items()}
     steps_in_one = math.prod(one.finding.cure.steps_in_one for one in patch.applied)
-    return Side(name, target.target, target.args, target.module, sources, steps_in_one)
+    rounds = rounds_of(edit for one in patch.applied for edit in one.edits)
+    return Side(name, target.target, target.args, target.module, sources, steps_in_one, rounds)
 
 
 def applied_lines(patch: Patch) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from fitdoctor.findings.rounds import NO_ROUNDS, Rounds
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.compared import Stretch, stretches, warm_up
 from fitdoctor.proof.ratio import LEAST_PAIRS, is_tight, ratio_of
@@ -32,6 +33,9 @@ PARTIAL_BATCHES = 0.1
 WATCHED_PART = 0.5
 # with at most this many times the steps of the other.
 MOST_MORE = 500
+# Where it does something only now and then, it is watched for a whole round of it, and for this
+# part of a round more: the warm-up.
+BEYOND_ROUND = 0.2
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,7 @@ class Measured:
     executions: int = 1  # the larger number of steps per execution of the two
     complete: bool = False  # the script's own end, not a limit of ours
     further_steps: int = 0  # of the faster side, beyond the steps that both did
+    unseen_round: int | None = None  # steps of a round of the second side that were too many
 
 
 # Runs a side ("A" or "B") for so many steps, or until its own end, at most for so many seconds.
@@ -97,9 +102,10 @@ def measure(
     limits: Limits,
     tell: Callable[[Progress], None] = lambda progress: None,
     clock: Callable[[], float] = time.monotonic,
+    rounds: Rounds = NO_ROUNDS,
 ) -> Measured:
     """A B, B A, A B, … in fresh processes."""
-    return _Measurement(run, limits, tell, clock).result()
+    return _Measurement(run, limits, tell, clock, rounds).result()
 
 
 class _Invalid(Exception):
@@ -113,11 +119,13 @@ class _Measurement:
         limits: Limits,
         tell: Callable[[Progress], None],
         clock: Callable[[], float],
+        rounds: Rounds,
     ) -> None:
         self._run = run
         self._limits = limits
         self._tell = tell
         self._clock = clock
+        self._rounds = rounds
         self._deadline = clock() + limits.budget_s
         self._runs = 0
         self._pairs: list[Pair] = []
@@ -150,7 +158,7 @@ class _Measurement:
             begin = self._clock()
             number = len(self._pairs) + self._disturbed
             if number == 0:
-                pair = first, self._pilot_of_b()
+                pair = first, self._pilot_of_b(first)
             elif number % 2:
                 after = self._one("B")
                 pair = self._one("A"), after
@@ -193,8 +201,8 @@ class _Measurement:
         self._seconds = max(self._seconds, PATIENCE * self._limits.window_s)
         return first
 
-    def _pilot_of_b(self) -> Observed:
-        """The first run of B; a longer one where it was over in a moment."""
+    def _pilot_of_b(self, before: Observed) -> Observed:
+        """The first run of B; a longer one where it was over in a moment, or within a round."""
         first = self._one("B")
         timeline, steps = first.timeline, self._steps
         if timeline is None or steps is None or self._limits.steps or not first.ended_by_us:
@@ -202,12 +210,22 @@ class _Measurement:
         taken = timeline.time_at(timeline.steps) - timeline.time_at(0)
         # A compilation of a later shape (the last batch of an epoch) is no training.
         taken = (taken - timeline.compiling_ns(0, timeline.steps)) / S
-        if taken >= WATCHED_PART * self._limits.window_s:
+        more = 1.0
+        if taken < WATCHED_PART * self._limits.window_s:
+            more = min(MOST_MORE, self._limits.window_s / max(taken, 1e-3))
+        around = self._round_of(before) * (1 + BEYOND_ROUND)
+        if around / steps * taken <= self._seconds:
+            more = max(more, around / steps)
+        if more <= 1:
             return first
-        more = min(MOST_MORE, self._limits.window_s / max(taken, 1e-3))
         self._steps_of_b = round(steps * more)
         self._runs -= 1  # it only told how many steps to do
         return self._one("B")
+
+    def _round_of(self, before: Observed) -> int:
+        """Steps of a round of the second side; 1 where all of its steps are of one kind."""
+        epoch = before.timeline.epoch_steps if before.timeline else None
+        return self._rounds.in_steps(epoch)
 
     def _one(self, side: str, steps: int | None = None, seconds: float | None = None) -> Observed:
         if steps is None:
@@ -245,15 +263,16 @@ class _Measurement:
 
     def _step_times(self) -> tuple[list[float], list[float]]:
         pairs = _timelines(self._pairs)
-        before, after = stretches(pairs, self._limits.steps)
+        before, after = stretches(pairs, self._limits.steps, self._rounds)
         return [before.step_ns(a) for a, _ in pairs], [after.step_ns(b) for _, b in pairs]
 
     def _outcome(self, invalid: str) -> Measured:
         if not self._pairs:
             return Measured(self._runs, 0, self._disturbed, 0, 0, None, None, None, None, invalid)
         pairs = _timelines(self._pairs)
-        one, other = stretches(pairs, self._limits.steps)
+        one, other = stretches(pairs, self._limits.steps, self._rounds)
         cut = one.last
+        around = self._round_of(self._pairs[0][0])
         if not invalid and one.steps < LEAST_STEPS:
             invalid = (
                 f"only {one.steps} steps after warm-up could be compared; at least "
@@ -276,6 +295,7 @@ class _Measurement:
             executions=max(timeline.executions for pair in pairs for timeline in pair),
             complete=not self._pairs[0][0].ended_by_us,
             further_steps=other.last - one.last,
+            unseen_round=around if other.steps < around else None,
         )
 
 

@@ -84,7 +84,7 @@ class Prover:
         def run(side: str, steps: int | None, seconds: float) -> Observed:
             return self._timed(sides[side], side, steps, seconds)
 
-        return measure(run, self._limits, self._tell)
+        return measure(run, self._limits, self._tell, rounds=after.rounds)
 
     def _timed(self, side: Side, label: str, steps: int | None, seconds: float) -> Observed:
         own = None if steps is None else max(1, steps // side.steps_in_one)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fitdoctor.findings.rounds import NO_ROUNDS, Rounds
 from fitdoctor.recorder.launch import INJECT_FOLDER, command_line
 
 RUN_MAIN = INJECT_FOLDER / "run_main.py"
@@ -25,6 +26,8 @@ class Side:
     sources: Mapping[Path, str] | None = field(default=None)
     # One step of this side does the work of so many of the other: a larger batch.
     steps_in_one: int = 1
+    # What this side does only now and then.
+    rounds: Rounds = NO_ROUNDS
 
     def command(self) -> list[str]:
         """What is started."""

@@ -75,7 +75,17 @@ def judge(measured: Measured, equivalence: Equivalence, *, may_differ: bool) -> 
         return "not-proven", _no_gain(measured, ratio)
     if equivalence.is_different and not may_differ:
         return "not-proven", f"it is faster, but trains differently: {equivalence.detail}"
-    return "proven", f"{gain(ratio)} over {measured.steps} steps in {measured.pairs} pairs of runs"
+    reason = f"{gain(ratio)} over {measured.steps} steps in {measured.pairs} pairs of runs"
+    return "proven", reason + _unseen(measured)
+
+
+def _unseen(measured: Measured) -> str:
+    if measured.unseen_round is None:
+        return ""
+    return (
+        f"; what the changed training does once in {measured.unseen_round} steps was not seen, so "
+        "it gains less (--window, for longer runs)"
+    )
 
 
 def _no_gain(measured: Measured, ratio: Interval) -> str:

@@ -29,7 +29,8 @@ model.fit(dataset.repeat(50), epochs=10, validation_data=(xv, yv))
 
 ## Fix safety
 The weights stay the same. History, callbacks and learning-rate schedules by epoch become coarser,
-so the cure is unsafe.
+so the cure is unsafe. A tf.data dataset is repeated by an edit where no callback of yours counts
+epochs; arrays are not, since `fit` goes over them once in an epoch.
 
 ## When not to
 - Validation takes long because of its size or its batch size: CB002.
@@ -41,7 +42,7 @@ from __future__ import annotations
 import statistics
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import SetKeyword
+from fitdoctor.findings.edits import LongerEpochs, SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
@@ -59,6 +60,9 @@ FEW_VALIDATION_STEPS = 5
 VALIDATION_EVERY = 10
 # Validation below this share of the fixed cost is not what to save on.
 VALIDATION_SHARE = 0.25
+# Fewer passes in one epoch are not worth a change of the source.
+LEAST_TIMES = 5
+BUILT_IN_CALLBACKS = frozenset({"History", "ProgbarLogger"})
 PRICE_ERROR = 0.15
 ARRAYS_SHARE = 0.3
 
@@ -103,6 +107,7 @@ class TinyEpochs:
                 self.safety,
                 f"longer epochs: dataset.repeat(…) or steps_per_epoch={FEW_STEPS} with as many "
                 "fewer epochs; one fit instead of many",
+                _fewer_epochs(view, steps),
             )
         return Finding(
             rule=self.code,
@@ -176,6 +181,26 @@ def _validate_less(view: View) -> tuple[SetKeyword, ...]:
         return ()
     where = Where(recorded.file, recorded.line)
     return (SetKeyword(where, "fit", "validation_freq", str(VALIDATION_EVERY)),)
+
+
+def _fewer_epochs(view: View, steps: float) -> tuple[LongerEpochs, ...]:
+    """The dataset repeated within an epoch, where nothing of the user's counts epochs.
+
+    Only by a divisor of the epochs: the training has as many steps as before.
+    """
+    recorded = view.recorded
+    epochs = recorded.detail.get("epochs")
+    watched = {total.name for total in recorded.callbacks} - BUILT_IN_CALLBACKS
+    is_tf_data = view.input.get("kind") == "tf.data"
+    if not recorded.file or not recorded.line or watched or not is_tf_data:
+        return ()
+    if not isinstance(epochs, int) or len(recorded.calls) != 1:
+        return ()
+    most = max(1, round(FEW_STEPS / max(1.0, steps)))
+    times = max(number for number in range(1, most + 1) if epochs % number == 0)
+    if times < LEAST_TIMES:
+        return ()
+    return (LongerEpochs(Where(recorded.file, recorded.line), times),)
 
 
 def _about(ns: float) -> Interval:

@@ -155,30 +155,41 @@ class TensorFlowBackend:
         return batches.common_rows(batch)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function as a graph.
-
-        A `.numpy()` in it is what keeps many a step eager. The trial asks what the step would
-        take without; so while it is traced, `.numpy()` gives the tensor itself.
-        """
-        compiled: Callable[..., Any] = self.tf.function(function, reduce_retracing=True)
-        symbolic = sys.modules["tensorflow.python.framework.ops"].SymbolicTensor
-
-        def call(*arguments: Any) -> Any:
-            if hasattr(symbolic, "numpy"):
-                return compiled(*arguments)
-            symbolic.numpy = lambda tensor: tensor
-            try:
-                return compiled(*arguments)
-            finally:
-                del symbolic.numpy
-
-        return call
+        """The function as a graph."""
+        return _GraphTrial(self.tf.function(function, reduce_retracing=True))
 
     def wait_for(self, value: Any) -> None:
         """TensorFlow's eager calls on a CPU return when they are done."""
         for leaf in batches.leaves(value):
             if hasattr(leaf, "numpy"):
                 leaf.numpy()
+
+
+class _GraphTrial:
+    """A function as a graph, for a trial.
+
+    A `.numpy()` in it is what keeps many a step eager. The trial asks what the step would
+    take without; so while it is traced, `.numpy()` gives the tensor itself.
+    """
+
+    def __init__(self, compiled: Callable[..., Any]) -> None:
+        self._compiled = compiled
+        self.numbers_read = 0  # calls of `.numpy()` that a cure has to move out of it
+
+    def __call__(self, *arguments: Any) -> Any:
+        symbolic = sys.modules["tensorflow.python.framework.ops"].SymbolicTensor
+        if hasattr(symbolic, "numpy"):
+            return self._compiled(*arguments)
+
+        def numpy(tensor: Any) -> Any:
+            self.numbers_read += 1
+            return tensor
+
+        symbolic.numpy = numpy
+        try:
+            return self._compiled(*arguments)
+        finally:
+            del symbolic.numpy
 
 
 class _DatasetStepper:
