@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from edit_text import after, at, is_there, why_not
 
@@ -276,3 +278,11 @@ def test_an_argument_that_cannot_be_told_is_not_wrapped() -> None:
 )
 def test_wrapping_by_name_or_by_position(text: str, expected: str) -> None:
     assert after(text, WrapArgument(at(1), "fit", "x", "ahead(", ")", position=0)) == expected
+
+
+def test_a_value_that_was_measured_to_be_wrong_is_overridden() -> None:
+    text = "model.fit(x, validation_steps=len(x_val), epochs=3)\n"
+    plain = SetKeyword(at(1), "fit", "validation_steps", "100")
+    assert "comes from `len(x_val)`" in why_not(text, plain)
+    measured = replace(plain, overrides=True)
+    assert after(text, measured) == "model.fit(x, validation_steps=100, epochs=3)\n"

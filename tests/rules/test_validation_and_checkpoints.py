@@ -22,6 +22,13 @@ def validated(pass_ns: int, steps: int, passes: int = 4, *, larger: dict[str, in
     return view(replace(workload, calls=(call,), probes=probes))
 
 
+def again(steps: int, batches: int):
+    """As `validated`, with data that have no end."""
+    recorded = validated(500 * MS, steps).recorded
+    probe = Probe("validation_passes", "ok", "", {"steps": steps, "batches": batches})
+    return view(replace(recorded, probes={**recorded.probes, "validation_passes": probe}))
+
+
 class TestHeavyValidation:
     def test_silent_without_validation(self) -> None:
         assert cb002.RULE.detect(view(fit_workload())) is None
@@ -51,6 +58,20 @@ class TestHeavyValidation:
         )
         assert finding is not None
         assert "validation_batch_size=256" in finding.cure.summary
+
+    def test_one_pass_and_a_rounded_number_of_steps_are_no_second_pass(self) -> None:
+        finding = cb002.RULE.detect(again(steps=101, batches=100))
+        assert finding is not None
+        assert "validation_freq" in finding.cure.summary
+
+    def test_a_set_that_is_gone_over_again_and_again(self) -> None:
+        finding = cb002.RULE.detect(again(steps=3200, batches=100))
+        assert finding is not None
+        # Of 2 s of validation beside 2 s of steps, a 32nd is left.
+        assert finding.gain.value == pytest.approx(4.0 / (2 + 2 / 32), rel=0.02)
+        assert finding.cure.safety == "safe"
+        edit = finding.cure.edits[0]
+        assert (edit.keyword, edit.value, edit.overrides) == ("validation_steps", "100", True)
 
     def test_too_often(self) -> None:
         finding = cb002.RULE.detect(validated(500 * MS, 50))

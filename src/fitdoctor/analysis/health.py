@@ -76,6 +76,7 @@ def not_measured(workload: RecordedWorkload) -> list[str]:
             "compiled_step",
             "array_conversion",
             "validation_start",
+            "validation_passes",
             "frozen_in_loop",
             "loop_alone",
         )

@@ -54,7 +54,7 @@ def set_keyword(draft: Draft, edit: SetKeyword) -> Draft:
         raise DeclinedEdit(f"{edit.keyword} was not found again")
     if same_code(draft.code(given.value), value):
         raise AlreadyThere(f"{edit.call}() has {edit.keyword}={value}")
-    if not is_constant(given.value):
+    if not is_constant(given.value) and not edit.overrides:
         raise DeclinedEdit(f"{edit.keyword} comes from `{draft.code(given.value)[:60]}`")
     begin = draft.start(given)
     if given.keyword is not None:

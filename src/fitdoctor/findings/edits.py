@@ -33,6 +33,7 @@ class SetKeyword:
     value: str
     position: int | None = None  # of the same parameter where it is given without its name
     imports: tuple[str, ...] = ()
+    overrides: bool = False  # also what the user computes: it was measured to be wrong
 
     def in_words(self) -> str:
         """What to do, for someone who does it by hand."""

@@ -25,6 +25,7 @@ from fitdoctor.probes.grain_stages import grain_stages
 from fitdoctor.probes.model_probes import ModelExamination
 from fitdoctor.probes.threads import thread_facts
 from fitdoctor.probes.validation_batches import validation_batches
+from fitdoctor.probes.validation_passes import validation_passes
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
 from fitdoctor.recorder.backends.device import device_facts
 from fitdoctor.recorder.backends.eager_switch import eager_switch, place_of_switch
@@ -271,6 +272,8 @@ class FitExamination:
         if self._call.validation > VALIDATION_SHARE * (
             self._call.validation + self._call.step_total
         ):
+            if arguments.get("validation_steps") is not None:
+                self._probe("validation_passes", lambda: validation_passes(self._call))
             self._probe("validation_batches", self._validation_batches)
 
     def _validation_batches(self) -> Data:

@@ -10,11 +10,12 @@ after each short epoch costs more than the epoch.
 
 ## Evidence
 - validation passes, measured one by one, are 8 % or more of the time;
-- the same pass in batches of 256 or 1024, tried on your own model and data, is faster; or
-  validation is at least 30 % of the time.
+- `validation_steps` goes over a dataset without an end twice or more; or the same pass in batches
+  of 256 or 1024, tried on your own model and data, is faster; or validation is at least 30 % of the
+  time.
 
 ## Predicted gain
-The measured pass in larger batches; or a validation every 5 epochs.
+One pass instead of several; the measured pass in larger batches; or a validation every 5 epochs.
 
 ## Example
 ```python
@@ -28,7 +29,8 @@ model.fit(x, y, validation_data=(xv, yv), validation_freq=5)
 ```
 
 ## Fix safety
-Larger validation batches keep the weights; the validation loss may differ in the last digits.
+Larger validation batches, or one pass instead of several, keep the weights; the validation loss may
+differ in the last digits.
 Validating less often changes what EarlyStopping, ReduceLROnPlateau and checkpoints see: unsafe.
 
 ## When not to
@@ -51,6 +53,8 @@ WORTH_SHARE = 0.08
 TOO_OFTEN_SHARE = 0.3
 EVERY = 5
 FEW_STEPS = 5
+# Times that a validation goes over the same data, from which that is no rounding of steps.
+SEVERAL_PASSES = 2
 # Larger batches must shorten the pass at least this much to be the cure.
 WORTH_FASTER = 1.5
 # The next larger size must be worth its memory.
@@ -77,8 +81,17 @@ class HeavyValidation:
             return None
         steps = max(int(event.detail.get("steps") or 0) for event in passes)
         typical = sorted(event.dur for event in passes)[len(passes) // 2]
-        best = _larger_batches(view, typical)
-        if best is not None:
+        again = _passes_again(view)
+        best = _larger_batches(view, typical) if again is None else None
+        if again is not None:
+            batches, left = again
+            cure = Cure(
+                "safe",
+                f"fit(..., validation_steps={batches}): the validation data have {batches} "
+                "batches, and are gone over again and again",
+                _edit(view, "validation_steps", batches, overrides=True),
+            )
+        elif best is not None:
             size, left = best
             edits = _edit(view, "validation_batch_size", size)
             cure = Cure("safe", f"fit(..., validation_batch_size={size})", edits)
@@ -112,6 +125,15 @@ class HeavyValidation:
         )
 
 
+def _passes_again(view: View) -> tuple[int, Interval] | None:
+    """The batches of one pass where a validation makes several, and what one leaves of it."""
+    data = view.result("validation_passes")
+    if not data or data["steps"] < SEVERAL_PASSES * data["batches"]:
+        return None
+    left = Interval.around(data["batches"] / data["steps"], PASS_ERROR)
+    return data["batches"], left
+
+
 def _larger_batches(view: View, typical: float) -> tuple[int, Interval] | None:
     """The batch size worth recommending, and what it leaves of a pass."""
     data = view.result("validation_batches")
@@ -125,12 +147,14 @@ def _larger_batches(view: View, typical: float) -> tuple[int, Interval] | None:
     return best[0], left
 
 
-def _edit(view: View, keyword: str, value: int) -> tuple[SetKeyword, ...]:
+def _edit(
+    view: View, keyword: str, value: int, *, overrides: bool = False
+) -> tuple[SetKeyword, ...]:
     recorded = view.recorded
     if not recorded.file or not recorded.line:
         return ()
     where = Where(recorded.file, recorded.line)
-    return (SetKeyword(where, "fit", keyword, str(value)),)
+    return (SetKeyword(where, "fit", keyword, str(value), overrides=overrides),)
 
 
 RULE = HeavyValidation()
