@@ -88,6 +88,20 @@ class TestSlowLayer:
         assert finding.gain.value == pytest.approx(20 / 5, rel=0.1)
         assert "vectorise" in finding.cure.summary
 
+    def test_layers_of_one_class_are_cured_together(self) -> None:
+        mine = {"is_user": True, "type": "Graph", "file": "/u/m.py", "line": 7}
+        rows = [layer(f"graph_{i}", 3 * MS, alone=6 * MS, **mine) for i in range(3)]
+        finding = mo003.RULE.detect(model_view(*rows))
+        assert finding is not None
+        assert "3 layers Graph" in finding.message
+        # 18 of 20 ms, of which next to nothing is left.
+        assert 8 < finding.gain.value <= 10
+        # One that is as fast as it can be is none of them.
+        busy = layer("graph_3", 3 * MS, alone=6 * MS, flops=1e8, **mine)
+        again = mo003.RULE.detect(model_view(*rows[:2], busy))
+        assert again is not None
+        assert "2 layers Graph" in again.message
+
     def mapped(self, vectorised: float, **others: Any):
         row = layer("rows", 9 * MS, alone=15 * MS, loops=1, is_user=True, file="/u/m.py", line=7)
         calls = [{"call": "map_fn", "file": "/u/m.py", "line": 9}]

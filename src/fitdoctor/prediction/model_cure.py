@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fitdoctor.analysis.model_costs import LayerCost, outer_layers
@@ -87,22 +88,37 @@ def layer_share(view: View, layer: LayerCost) -> Interval:
     return Interval(share, share * (1 - ALONE_ERROR), min(1.0, share * (1 + ALONE_ERROR)))
 
 
-def saved_by_layer(view: View, layer: LayerCost, needed_ns: float) -> Interval:
-    """Nanoseconds per step saved when a layer is written with operations on the whole batch."""
-    if layer.step is None:
-        return Interval.exact(0.0)
-    return saved_of_layer(view, layer, WRITTEN_WELL.scaled(needed_ns / layer.step.value))
+def saved_by_layers(view: View, needs: Iterable[tuple[LayerCost, float]]) -> Interval:
+    """Nanoseconds per step saved when layers are written with operations on the whole batch.
+
+    Args:
+        view: what was measured.
+        needs: the layers, and what the arithmetic of each needs.
+    """
+    saved = Interval.exact(0.0)
+    for layer, needed_ns in needs:
+        if layer.step is not None:
+            left = WRITTEN_WELL.scaled(needed_ns / layer.step.value)
+            saved = saved + _of_layer(view, layer, left)
+    return _beside_loop(view, _at_most(saved, real_step(view)))
 
 
 def saved_of_layer(view: View, layer: LayerCost, left: Interval) -> Interval:
     """Nanoseconds per step saved when this part of a layer's time is left."""
+    return _beside_loop(view, _of_layer(view, layer, left))
+
+
+def _of_layer(view: View, layer: LayerCost, left: Interval) -> Interval:
     if view.frozen is None:
         return Interval.exact(0.0)
     share = layer_share(view, layer)
     step = real_step(view)
-    saved = Interval(
+    return Interval(
         step * share.value * max(0.0, 1 - left.value),
         step * share.low * max(0.0, 1 - left.high),
         step * share.high * max(0.0, 1 - left.low),
     )
-    return _beside_loop(view, saved)
+
+
+def _at_most(saved: Interval, most: float) -> Interval:
+    return Interval(min(saved.value, most), min(saved.low, most), min(saved.high, most))

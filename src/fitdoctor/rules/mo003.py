@@ -60,7 +60,7 @@ from fitdoctor.prediction.model_cure import (
     layer_share,
     priced_change,
     saved_by_change,
-    saved_by_layer,
+    saved_by_layers,
     saved_of_layer,
 )
 from fitdoctor.units import duration
@@ -167,17 +167,19 @@ class SlowLayer:
         )
 
     def _slow(self, view: View) -> Finding | None:
-        slow = _slowest(view)
+        alike = _slowest(view)
+        slow = alike[0][0] if alike else None
         if slow is None or slow.step is None or view.frozen is None:
             return None
-        needed = slow.needed_ns(view.result("machine_ceiling")) or 0.0
+        taken = sum(layer.step.value for layer, _ in alike if layer.step is not None)
+        needed = sum(needed for _, needed in alike)
         ungrouped = view.left_by_change("ungrouped")
         if slow.settings.get("groups", 1) > 1:
             if ungrouped is None:
                 return None
             saved = saved_by_change(view, ungrouped)
         else:
-            saved = saved_by_layer(view, slow, needed)
+            saved = saved_by_layers(view, alike)
         recorded = view.recorded
         where = place_of(recorded)
         if slow.file and slow.line:
@@ -190,16 +192,17 @@ class SlowLayer:
             name=self.name,
             where=where,
             message=(
-                f"the layer {slow.name} ({slow.type}) takes {duration(slow.step.value)} of a step "
-                f"of {duration(view.frozen.value)}; its arithmetic needs about {duration(needed)}"
+                f"{_named(alike)} {duration(taken)} of a step of {duration(view.frozen.value)}; "
+                f"the arithmetic needs about {duration(needed)}"
             ),
             gain=priced,
             cure=Cure(self.safety, _advice(slow)),
             evidence={
                 "layer": slow.name,
                 "type": slow.type,
-                "layer_ns": round(slow.step.value),
+                "layer_ns": round(taken),
                 "needed_ns": round(needed),
+                "layers": len(alike),
                 "loops": slow.loops,
                 "groups": int(slow.settings.get("groups", 1)),
             },
@@ -230,9 +233,21 @@ def _looping(view: View) -> LayerCost | None:
     return max(mine, key=lambda layer: layer.step.value if layer.step else 0.0, default=None)
 
 
-def _slowest(view: View) -> LayerCost | None:
+_Needs = list[tuple[LayerCost, float]]  # layers, and what the arithmetic of each needs
+
+
+def _named(alike: _Needs) -> str:
+    slow = alike[0][0]
+    if len(alike) == 1:
+        return f"the layer {slow.name} ({slow.type}) takes"
+    # Called alone they do not overlap: together they may take longer than the step.
+    return f"{len(alike)} layers {slow.type}, called alone, take"
+
+
+def _slowest(view: View) -> _Needs:
+    """The class of layers that loses most against what it needs, its slowest layer first."""
     ceiling = view.result("machine_ceiling")
-    found: list[tuple[float, LayerCost]] = []
+    found: dict[tuple[str, str | None, int | None], _Needs] = {}
     for layer in view.layers:
         needed = layer.needed_ns(ceiling)
         if layer.step is None or layer.is_model or layer.type in RECURRENT or layer.host_ops:
@@ -241,9 +256,15 @@ def _slowest(view: View) -> LayerCost | None:
             continue  # the framework's own layers are as fast as it has kernels for them
         if not needed or layer.step.value < max(SHORT_NS, SLOWNESS * needed):
             continue
-        if layer_share(view, layer).value >= SHARE:
-            found.append((layer.step.value - needed, layer))
-    return max(found, key=lambda pair: pair[0])[1] if found else None
+        found.setdefault((layer.type, layer.file, layer.line), []).append((layer, needed))
+    alike = max(found.values(), key=_lost, default=[])
+    alike.sort(key=lambda pair: -_lost([pair]))
+    share = sum(layer_share(view, layer).value for layer, _ in alike)
+    return alike if share >= SHARE else []
+
+
+def _lost(alike: _Needs) -> float:
+    return sum(layer.step.value - needed for layer, needed in alike if layer.step is not None)
 
 
 def _is_users(layer: LayerCost) -> bool:

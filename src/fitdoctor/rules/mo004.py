@@ -55,7 +55,7 @@ from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.model_cure import layer_share, saved_by_change, saved_by_layer
+from fitdoctor.prediction.model_cure import layer_share, saved_by_change, saved_by_layers
 from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
@@ -170,7 +170,7 @@ def _saved(view: View, layer: LayerCost) -> Interval:
     native = view.left_by_change("native")
     if native is None:
         needed = layer.needed_ns(view.result("machine_ceiling")) or 0.0
-        return saved_by_layer(view, layer, needed)
+        return saved_by_layers(view, [(layer, needed)])
     most = 1.0 - SEVERAL * (1.0 - native.value)
     return saved_by_change(view, Interval(native.value, native.low, max(native.high, most)))
 
