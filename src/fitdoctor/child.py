@@ -13,7 +13,7 @@ from typing import Any
 from fitdoctor.probes.examiner import Examiner
 from fitdoctor.probes.learning_watch import EveryStep, LearningWatch
 from fitdoctor.probes.step_limit import StepLimit
-from fitdoctor.recorder import overrides, served_source
+from fitdoctor.recorder import call_changes, overrides, served_source
 from fitdoctor.recorder.backends import (
     batch_tap,
     graph_clock,
@@ -73,6 +73,7 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     _watch_backends(recorder, hooks, traces, loops)
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
     overrides.apply(hooks, options.get("trial") or {})
+    call_changes.install(hooks, recorder.patches, options.get("calls") or ())
     hooks.install()
     # A forked worker is a copy of this process: it must not record, and must not probe.
     os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())

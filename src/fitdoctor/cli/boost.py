@@ -64,8 +64,9 @@ def command(*, script: str, args: tuple[str, ...], module: bool, **choices: Any)
     """Run SCRIPT with its own ARGS to its end, faster where fitdoctor can make it so.
 
     First the script is examined, and the cures are tried, in short runs whose output is not
-    shown; then it runs once as itself, with the cures in its source text as python sees it. No
-    file is changed. The exit code is the script's.
+    shown; then it runs once as itself, with the cures in its source text as python sees it, or,
+    where the source cannot take one, in the calls that it makes. No file is changed. The exit
+    code is the script's.
     """
     from fitdoctor.cli.target import check_module, check_script
     from fitdoctor.proof.side import Side
@@ -101,7 +102,7 @@ def _patch(examined: Examined, folder: Path, choices: Choices) -> Patch:
     from fitdoctor.proof.cured import applied_lines, line_of, patch_of
     from fitdoctor.proof.trial import kept_cures
 
-    patch = patch_of(examined, examined.findings, unsafe=choices.unsafe)
+    patch = patch_of(examined, examined.findings, unsafe=choices.unsafe, in_process=True)
     for declined in patch.declined:
         choices.say(f"not applied: {line_of(declined.finding)} ({declined.reason})")
     if patch and not choices.no_trial:
@@ -131,6 +132,7 @@ def _run(
     if boosted is not None:
         side = cured_side(target, boosted[1], "boosted")
         options["sources"] = str(manifest(side, folder))
+        options["calls"] = list(side.calls)
     recording = files.create_recording(target.target)
     header = files.header_record(
         script=target.target, argv=list(target.args), module=target.module, options=options

@@ -9,3 +9,7 @@ class DeclinedEdit(Exception):
 
 class AlreadyThere(Exception):
     """An edit that the source has already; the cure it belongs to may go on."""
+
+
+class ContradictedEdit(DeclinedEdit):
+    """An edit that another cure of the same patch stands against."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
+from fitdoctor.cures.declined import AlreadyThere, ContradictedEdit, DeclinedEdit
 from fitdoctor.cures.draft import Draft
 from fitdoctor.cures.engine import edited
+from fitdoctor.cures.in_process import CallChange, call_change
 from fitdoctor.cures.source import Source, read_source
 from fitdoctor.cures.unified import unified_diff
 from fitdoctor.findings.edits import AppendCall, Edit, ReadPacked, SetKeyword, SwapCalls
@@ -38,6 +39,7 @@ class Applied:
 
     finding: Finding
     edits: tuple[Edit, ...]  # those that changed something
+    not_in_source: str | None = None  # why it is made in the process, and not in the source
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,11 @@ class Patch:
     applied: tuple[Applied, ...]
     declined: tuple[Declined, ...]
     sources: dict[Path, Source] = field(default_factory=dict)  # as read, by path
+    calls: tuple[CallChange, ...] = ()  # that are changed in the running script
 
     def __bool__(self) -> bool:
         """Whether anything would change."""
-        return bool(self.files)
+        return bool(self.files or self.calls)
 
     def diff(self, root: Path | None = None) -> str:
         """The unified diff of all files, with paths relative to a folder."""
@@ -103,6 +106,7 @@ def plan(
     roots: Sequence[Path] | None = None,
     sources: Mapping[Path, Source] | None = None,
     pack: str | None = None,
+    in_process: bool = False,
 ) -> Patch:
     """The patch that makes the cures of these findings.
 
@@ -113,8 +117,10 @@ def plan(
             relative paths are relative to. Default: the working directory.
         sources: Files as they were recorded, where they are not as they lie on disk.
         pack: The folder for cures that store data; None: such cures are not made.
+        in_process: Make cures that the source cannot take in the running script.
     """
     planner = _Planner([Path.cwd()] if roots is None else list(roots), dict(sources or {}), pack)
+    planner.in_process = in_process
     for finding in findings:
         planner.add(finding, unsafe=unsafe)
     return planner.patch()
@@ -131,13 +137,13 @@ def _claim(path: Path, rule: str, edit: Edit, claims: _Claims) -> None:
         key = (path, line, edit.call, edit.keyword)
         first, value = claims.setdefault(key, (rule, edit.value))
         if value != edit.value:
-            raise DeclinedEdit(f"{first} sets {edit.keyword}={value} in the same call")
+            raise ContradictedEdit(f"{first} sets {edit.keyword}={value} in the same call")
     elif isinstance(edit, AppendCall | ReadPacked | SwapCalls):
         # A cache behind a map that is then moved away would keep something else.
         call = edit.first if isinstance(edit, SwapCalls) else edit.call
         first, made = claims.setdefault((path, line, call, ""), (rule, edit.in_words()))
         if made != edit.in_words():
-            raise DeclinedEdit(f"{first} changes the order of calls here: {made}")
+            raise ContradictedEdit(f"{first} changes the order of calls here: {made}")
 
 
 class _Planner:
@@ -153,6 +159,8 @@ class _Planner:
         self._claims: _Claims = {}
         self._applied: list[Applied] = []
         self._declined: list[Declined] = []
+        self._calls: list[CallChange] = []
+        self.in_process = False
 
     def add(self, finding: Finding, *, unsafe: bool) -> None:
         cure = finding.cure
@@ -175,13 +183,31 @@ class _Planner:
                 if self._make(finding, edit, drafts, claims):
                     made.append(edit)
             except DeclinedEdit as error:
-                self._decline(finding, "declined", str(error), edit)
+                if not self._made_in_process(finding, error):
+                    self._decline(finding, "declined", str(error), edit)
                 return
         if not made:
             self._decline(finding, "already-there", "the source has it already")
             return
         self._drafts, self._claims = drafts, claims
         self._applied.append(Applied(finding, tuple(made)))
+
+    def _made_in_process(self, finding: Finding, why: DeclinedEdit) -> bool:
+        """Whether all of a cure can be done in the running script; it is then."""
+        if not self.in_process or isinstance(why, ContradictedEdit):
+            return False
+        claims = dict(self._claims)
+        changes: list[CallChange] = []
+        for edit in finding.cure.edits:
+            try:
+                _claim((self._roots[0] / edit.where.file).resolve(), finding.rule, edit, claims)
+                changes.append(call_change(edit))
+            except DeclinedEdit:
+                return False
+        self._claims = claims
+        self._calls.extend(changes)
+        self._applied.append(Applied(finding, finding.cure.edits, str(why)))
+        return True
 
     def _decline(self, finding: Finding, kind: Kind, why: str, edit: Edit | None = None) -> None:
         self._declined.append(Declined(finding, kind, why, edit))
@@ -224,4 +250,10 @@ class _Planner:
             for path, draft in self._drafts.items()
             if draft.text != self._source(path).text
         }
-        return Patch(files, tuple(self._applied), tuple(self._declined), self._sources)
+        calls = tuple(self._as_now(change) for change in self._calls)
+        return Patch(files, tuple(self._applied), tuple(self._declined), self._sources, calls)
+
+    def _as_now(self, change: CallChange) -> CallChange:
+        """At the line where the call stands in the changed text."""
+        draft = self._drafts.get((self._roots[0] / change.where.file).resolve())
+        return change if draft is None else change.at(draft.line_now(change.where.line))

@@ -36,6 +36,7 @@ def prescribe(
     wanted: Callable[[Finding], bool] = lambda finding: True,
     base: Path | None = None,
     pack: str | None = None,
+    in_process: bool = False,
 ) -> Prescription:
     """The patch for the findings of a recording.
 
@@ -46,6 +47,7 @@ def prescribe(
         wanted: Which findings to cure.
         base: The folder with `.fitdoctor/`, where patches written before are kept.
         pack: The folder for cures that store data; None: such cures are not made.
+        in_process: Make cures that the source cannot take in the running script.
 
     Raises:
         RecordingError: A file to be changed is not the one that was recorded.
@@ -61,7 +63,14 @@ def prescribe(
             packs=pack is not None,
         )
         sources, written = _as_recorded(recording, chosen, roots, base or Path.cwd(), unsafe)
-        patch = plan(chosen, unsafe=unsafe, roots=roots, sources=sources, pack=pack)
+        patch = plan(
+            chosen,
+            unsafe=unsafe,
+            roots=roots,
+            sources=sources,
+            pack=pack,
+            in_process=in_process,
+        )
         declined = [one.finding for one in patch.declined if one.kind == "declined"]
         if len(declined) == len(impossible) or not left_out:
             break

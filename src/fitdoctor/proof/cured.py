@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fitdoctor.cures.choice import predicted
-from fitdoctor.cures.patch import Patch
+from fitdoctor.cures.patch import Applied, Patch
 from fitdoctor.cures.prescription import prescribe
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.errors import FitdoctorError, UsageError
@@ -99,15 +99,24 @@ def _judged(target: Side, recording: Recording) -> Examined:
 
 
 def patch_of(
-    examined: Examined, findings: Sequence[Finding], *, unsafe: bool, pack: str | None = None
+    examined: Examined,
+    findings: Sequence[Finding],
+    *,
+    unsafe: bool,
+    pack: str | None = None,
+    in_process: bool = False,
 ) -> Patch:
-    """The patch of these findings; nothing outside the project is changed."""
+    """The patch of these findings; nothing outside the project is changed.
+
+    With `in_process`, cures that the source cannot take are made in the running script instead.
+    """
     prescription = prescribe(
         examined.recording,
         examined.diagnosis,
         unsafe=unsafe,
         wanted=lambda finding: any(one in (finding, finding.as_edited) for one in findings),
         pack=pack,
+        in_process=in_process,
     )
     return prescription.patch
 
@@ -122,12 +131,26 @@ def cured_side(target: Side, patch: Patch, name: str = "B") -> Side:
     sources = {path: change.new_text for path, change in patch.files.items()}
     steps_in_one = math.prod(one.finding.cure.steps_in_one for one in patch.applied)
     rounds = rounds_of(edit for one in patch.applied for edit in one.edits)
-    return Side(name, target.target, target.args, target.module, sources, steps_in_one, rounds)
+    calls = tuple(change.to_json() for change in patch.calls)
+    return replace(
+        target,
+        name=name,
+        sources=sources,
+        steps_in_one=steps_in_one,
+        rounds=rounds,
+        calls=calls,
+    )
 
 
 def applied_lines(patch: Patch) -> tuple[str, ...]:
     """What the patch does, one line for each cure."""
-    return tuple(line_of(one.finding) for one in patch.applied)
+    return tuple(line_of(one.finding) + _form(one) for one in patch.applied)
+
+
+def _form(applied: Applied) -> str:
+    if applied.not_in_source is None:
+        return ""
+    return f" (in the process; the source cannot take it: {applied.not_in_source})"
 
 
 def line_of(finding: Finding) -> str:

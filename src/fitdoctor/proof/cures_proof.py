@@ -71,7 +71,7 @@ def prove_cures(
     else:
         tell(f"examining {target.target}")
         examined = examine(target, folder, budget_s=EXAMINATION_S)
-    patch = patch_of(examined, examined.findings, unsafe=unsafe, pack=pack)
+    patch = patch_of(examined, examined.findings, unsafe=unsafe, pack=pack, in_process=trial)
     _store(examined, patch, folder, tell)
     if trial and patch:
         patch = kept_cures(examined, patch, folder, tell=tell, unsafe=unsafe, pack=pack)
@@ -85,7 +85,7 @@ def prove_cures(
         return _one(prover, examined, patch, "B", **choices)
 
     def of(findings: Sequence[Finding]) -> Patch:
-        return patch_of(examined, findings, unsafe=unsafe, pack=pack)
+        return patch_of(examined, findings, unsafe=unsafe, pack=pack, in_process=trial)
 
     sifted = _sifted(prover, examined, patch, of, tell)
     for finding in sifted.dropped:

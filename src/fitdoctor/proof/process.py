@@ -70,6 +70,8 @@ def run_side(
     recording = Path(name)
     if side.sources is not None:
         options = {**options, "sources": str(manifest(side, folder))}
+    if side.calls:
+        options = {**options, "calls": list(side.calls)}
     header = files.header_record(
         script=side.target, argv=list(side.args), module=side.module, options=options
     )

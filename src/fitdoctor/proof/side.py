@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from fitdoctor.findings.rounds import NO_ROUNDS, Rounds
 from fitdoctor.recorder.launch import INJECT_FOLDER, command_line
@@ -28,6 +29,8 @@ class Side:
     steps_in_one: int = 1
     # What this side does only now and then.
     rounds: Rounds = NO_ROUNDS
+    # Calls that are changed on their way into the framework, as the process reads them.
+    calls: tuple[dict[str, Any], ...] = ()
 
     def command(self) -> list[str]:
         """What is started."""

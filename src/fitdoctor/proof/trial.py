@@ -29,15 +29,16 @@ def kept_cures(
         return patch
     if len(patch.applied) == 1:
         tell(f"taken back: {line_of(patch.applied[0].finding)}")
-        return patch_of(examined, [], unsafe=unsafe)
+        return patch_of(examined, [], unsafe=unsafe, in_process=True)
     kept: list[Applied] = []
     for number, applied in enumerate(patch.applied):
-        single = patch_of(examined, [applied.finding], unsafe=unsafe, pack=pack)
+        single = patch_of(examined, [applied.finding], unsafe=unsafe, pack=pack, in_process=True)
         if _helps(examined, single, folder, f"one{number}", tell):
             kept.append(applied)
         else:
             tell(f"taken back: {line_of(applied.finding)}")
-    return patch_of(examined, [one.finding for one in kept], unsafe=unsafe, pack=pack)
+    helping = [one.finding for one in kept]
+    return patch_of(examined, helping, unsafe=unsafe, pack=pack, in_process=True)
 
 
 def _helps(examined: Examined, patch: Patch, folder: Path, name: str, tell: Tell) -> bool:

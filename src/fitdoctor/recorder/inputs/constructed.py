@@ -30,7 +30,7 @@ def watch_construction(recorder: Recorder, owner: type[Any]) -> None:
             original(self, *args, **kwargs)
             if not recorder.suspended:
                 # Plain values: the object may be pickled for a worker process.
-                vars(self).setdefault(_MADE, _places(sys._getframe(1), self))
+                vars(self).setdefault(_MADE, places_of(sys._getframe(1), self))
 
         return init
 
@@ -67,7 +67,7 @@ def _takes(owner: type[Any], options: tuple[str, ...]) -> bool:
 _At = tuple[str, int] | None
 
 
-def _places(frame: FrameType | None, made: Any) -> tuple[_At, _At]:
+def places_of(frame: FrameType | None, made: Any) -> tuple[_At, _At]:
     """The user's line that made an object, and the one in its own `__init__`."""
     base_init: _At = None
     while frame is not None and _is_init_of(frame, made):
