@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.findings.edits import LongerEpochs, SetKeyword, SkipBatches
+from fitdoctor.findings.edits import AppendCall, LongerEpochs, SetKeyword, SkipBatches
 from fitdoctor.findings.place import Where
 from fitdoctor.findings.rounds import Rounds, rounds_of
 from fitdoctor.proof.compared import stretches
@@ -140,6 +140,19 @@ def test_a_round_that_takes_too_long_is_told() -> None:
     assert "once in 1000000 steps was not seen" in reason
 
 
+def test_a_cache_counts_from_the_second_epoch_on() -> None:
+    before = replace(timeline(130, 20 * MS), epoch_steps=100)
+    after = varying((100, 20.0), (120, 2.0))
+    one, other = stretches([(before, after)] * 3, None, Rounds(settles=1))
+    assert other.first >= 100
+    assert other.step_ns(after) == pytest.approx(2 * MS)
+    assert one.step_ns(before) == pytest.approx(20 * MS)
+    # Where no epoch's end was seen, there is nothing to begin from.
+    plain = timeline(130, 20 * MS)
+    one, other = stretches([(plain, varying((100, 20.0), (30, 2.0)))] * 3, None, Rounds(settles=1))
+    assert one == other
+
+
 def test_the_rounds_of_a_cure_come_from_its_edits() -> None:
     where = Where("/user/train.py", 3)
     assert rounds_of([]) == Rounds()
@@ -149,5 +162,6 @@ def test_the_rounds_of_a_cure_come_from_its_edits() -> None:
     assert rounds_of([SetKeyword(where, "ModelCheckpoint", "save_freq", '"epoch"')]).epochs == 1
     both = [LongerEpochs(where, 25), SetKeyword(where, "fit", "validation_freq", "5")]
     assert rounds_of(both) == Rounds(epochs=25)
+    assert rounds_of([AppendCall(where, "map", ".cache()")]) == Rounds(settles=1)
     assert Rounds(steps=50, epochs=2).in_steps(None) == 50
     assert Rounds(steps=50, epochs=2).in_steps(100) == 200

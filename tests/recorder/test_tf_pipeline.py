@@ -42,6 +42,19 @@ def rows_of(dataset: Any) -> list[Any]:
     return sorted(row for batch in values(dataset) for row in batch)
 
 
+def test_a_stage_tells_which_function_of_a_library_made_it(tf: Any, tmp_path: Path) -> None:
+    keras = importlib.import_module("keras")
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        keras.utils.save_img(tmp_path / name / "0.png", np.zeros((8, 8, 3)))
+    photos = keras.utils.image_dataset_from_directory(tmp_path, shuffle=False, verbose=False)
+    assert {stage.via for stage in tf_data.walk(photos)} == {"image_dataset_from_directory"}
+    places = {(stage.place.file, stage.place.line) for stage in tf_data.walk(photos) if stage.place}
+    assert len(places) == 1
+    own = tf.data.TFRecordDataset(["a"]).map(lambda x: x).batch(2)
+    assert {stage.via for stage in tf_data.walk(own)} == {None}
+
+
 def test_every_noted_call_exists(tf: Any) -> None:
     for name in (*TRANSFORMATIONS, *SOURCES):
         assert hasattr(tf.data.Dataset, name), f"tf.data.Dataset.{name} is gone"

@@ -165,6 +165,33 @@ def test_the_cache_goes_behind_the_stage_that_was_tried() -> None:
     assert found.cure.edits == (AppendCall(Where("/user/data.py", 101), "map", ".cache()"),)
 
 
+def of_a_folder(*, shuffles: bool = False):
+    """What keras.utils.image_dataset_from_directory makes, at one line of the user's."""
+    made = {"file": "/user/data.py", "line": 35, "via": "image_dataset_from_directory"}
+    stages = (
+        stage("prefetch", 0, **made),
+        stage("shuffle" if shuffles else "batch", 1, reorders=shuffles, **made),
+        stage("map", 2, **made),
+        stage("from_tensor_slices", 3, inputs=[], **made),
+    )
+    workload = slow_pipeline(*stages, probes={"trial_cache": cached(stage=2)})
+    found = RULE.detect(view(workload))
+    assert found is not None
+    return found
+
+
+def test_the_cache_goes_behind_the_library_function_that_made_the_stages() -> None:
+    found = of_a_folder()
+    where = Where("/user/data.py", 35)
+    assert found.cure.edits == (AppendCall(where, "image_dataset_from_directory", ".cache()"),)
+    assert "right after image_dataset_from_directory(…)" in found.cure.summary
+
+
+def test_no_cache_behind_a_function_that_shuffles_after_the_stage() -> None:
+    # Its order would be that of the first pass for ever.
+    assert of_a_folder(shuffles=True).cure.edits == ()
+
+
 def small_files(record_ns: float):
     """TFRecord files of one record, whose reading the ablation took for work of the map."""
     stages = (stage("map", 0), stage("batch", 1), stage("TFRecordDataset", 2, inputs=[]))

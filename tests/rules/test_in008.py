@@ -106,6 +106,16 @@ def test_fires_where_workers_are_started_anew_for_every_epoch() -> None:
     assert "persistent_workers=True" in found.cure.summary
 
 
+def test_workers_that_start_while_the_last_ones_end_show_between_epochs() -> None:
+    # The next workers read while the last ones are ended: the first batch is there at once.
+    found = RULE.detect(restarted(80 * MS, started=900 * MS, ending=1800 * MS))
+    assert found is not None
+    assert found.gain.value > 2
+    assert "persistent_workers=True" in found.cure.summary
+    # What is far longer than starting twice is something else.
+    assert RULE.detect(restarted(80 * MS, started=100 * MS, ending=1800 * MS)) is None
+
+
 def test_ending_the_workers_is_saved_too() -> None:
     plain, ended = restarted(2000 * MS), restarted(2000 * MS, ending=1000 * MS)
     assert RULE.detect(ended).gain.high > RULE.detect(plain).gain.high

@@ -33,6 +33,7 @@ class StageCost:
     own_ns: float | None  # this stage by itself
     own_cpu_ns: float | None
     element_bytes: int | None
+    via: str | None = None  # the library's function that made it, where the user called that
 
     @property
     def work_ns(self) -> float:
@@ -84,6 +85,7 @@ def _stage(fact: dict[str, Any], row: dict[str, Any], number: int) -> StageCost:
         own_ns=row.get("own_ns"),
         own_cpu_ns=row.get("own_cpu_ns"),
         element_bytes=row.get("element_bytes"),
+        via=fact.get("via"),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from fitdoctor.cures.declined import DeclinedEdit
 from fitdoctor.findings.edits import (
+    CACHE,
     AppendCall,
     DatasetOption,
     DropKeyword,
@@ -25,7 +26,6 @@ from fitdoctor.recorder.inputs.tf_pipeline import TRANSFORMATIONS
 _MODEL_CALLS = frozenset({"compile", "fit", "evaluate", "predict"})
 _CALLBACKS = frozenset({"BackupAndRestore", "ModelCheckpoint", "TensorBoard"})
 _PY_DATASET_OPTIONS = frozenset({"workers", "use_multiprocessing", "max_queue_size"})
-_CACHE = ".cache()"
 # Names that stand for a plain value.
 _NAMED = {"tf.data.AUTOTUNE": -1}
 
@@ -87,7 +87,7 @@ def call_change(edit: Edit) -> CallChange:
             takes=edit.takes,
             ignores=edit.drop,
         )
-    if isinstance(edit, AppendCall) and edit.text == _CACHE and edit.call in TRANSFORMATIONS:
+    if isinstance(edit, AppendCall) and edit.text == CACHE and edit.call in TRANSFORMATIONS:
         return CallChange(edit.where, "dataset", edit.call, cache=True)
     if isinstance(edit, DatasetOption) and edit.call in TRANSFORMATIONS:
         options = {edit.option: _value(edit.value)}

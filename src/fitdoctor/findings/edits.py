@@ -21,6 +21,7 @@ JAX = "import jax"
 FITDOCTOR = "import fitdoctor"
 KERAS = "import keras"
 OS = "import os"
+CACHE = ".cache()"
 
 
 @dataclass(frozen=True)

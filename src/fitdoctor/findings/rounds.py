@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fitdoctor.findings.edits import Edit, LongerEpochs, SetKeyword, SkipBatches
+from fitdoctor.findings.edits import CACHE, AppendCall, Edit, LongerEpochs, SetKeyword, SkipBatches
 
 # Keywords under which something is done once every so many epochs.
 _EVERY_EPOCHS = frozenset({"validation_freq"})
@@ -22,6 +22,7 @@ class Rounds:
 
     steps: int = 1
     epochs: int = 0
+    settles: int = 0  # epochs until it is what it stays: a cache is filled in the first
 
     def in_steps(self, epoch_steps: int | None) -> int:
         """The length in steps, where an epoch has so many; unknown epochs do not count."""
@@ -33,7 +34,7 @@ NO_ROUNDS = Rounds()
 
 def rounds_of(edits: Iterable[Edit]) -> Rounds:
     """The longest round of a cure's edits."""
-    steps, epochs = 1, 0
+    steps, epochs, settles = 1, 0, 0
     for edit in edits:
         if isinstance(edit, SkipBatches):
             steps = max(steps, edit.every)
@@ -41,7 +42,9 @@ def rounds_of(edits: Iterable[Edit]) -> Rounds:
             epochs = max(epochs, edit.times)
         elif isinstance(edit, SetKeyword):
             epochs = max(epochs, _epochs(edit))
-    return Rounds(steps, epochs)
+        elif isinstance(edit, AppendCall) and edit.text == CACHE:
+            settles = 1
+    return Rounds(steps, epochs, settles)
 
 
 def _epochs(edit: SetKeyword) -> int:

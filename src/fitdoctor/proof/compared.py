@@ -68,7 +68,8 @@ def stretches(
         return same, same
     runs = [after for _, after in pairs]
     epoch = pairs[0][0].epoch_steps
-    whole = _whole(runs, rounds.in_steps(epoch))
+    settled = rounds.settles * (epoch or 0)
+    whole = _whole(runs, rounds.in_steps(epoch), settled)
     if whole is not None:
         first = min(warm_ups[0], common // 2)
         # An epoch's end is part of the first side's training as often as there are epochs.
@@ -80,12 +81,12 @@ def stretches(
     return Stretch(min(warm_ups[0], common // 2), common), longer
 
 
-def _whole(runs: Sequence[Timeline], steps: int) -> Stretch | None:
+def _whole(runs: Sequence[Timeline], steps: int, settled: int) -> Stretch | None:
     """Whole rounds of so many steps, behind the warm-up; None where there was not one."""
     last = min(timeline.steps for timeline in runs)
-    if steps < 2 or last <= steps:
+    if (steps < 2 and not settled) or last <= settled + steps:
         return None
-    first = min(_usual_warm_up(runs, steps), last - steps)
+    first = max(settled, min(_usual_warm_up(runs, max(steps, settled)), last - steps))
     return Stretch(last - (last - first) // steps * steps, last)
 
 

@@ -36,6 +36,8 @@ MOST_MORE = 500
 # Where it does something only now and then, it is watched for a whole round of it, and for this
 # part of a round more: the warm-up.
 BEYOND_ROUND = 0.2
+# And for this part of the epochs in which it settles more.
+BEYOND_SETTLED = 1.0
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,7 @@ class _Measurement:
         if taken < WATCHED_PART * self._limits.window_s:
             more = min(MOST_MORE, self._limits.window_s / max(taken, 1e-3))
         around = self._round_of(before) * (1 + BEYOND_ROUND)
+        around += self._settled(before) * (1 + BEYOND_SETTLED)
         if around / steps * taken <= self._seconds:
             more = max(more, around / steps)
         if more <= 1:
@@ -226,6 +229,11 @@ class _Measurement:
         """Steps of a round of the second side; 1 where all of its steps are of one kind."""
         epoch = before.timeline.epoch_steps if before.timeline else None
         return self._rounds.in_steps(epoch)
+
+    def _settled(self, before: Observed) -> int:
+        """Steps until the second side is what it stays."""
+        epoch = before.timeline.epoch_steps if before.timeline else None
+        return self._rounds.settles * (epoch or 0)
 
     def _one(self, side: str, steps: int | None = None, seconds: float | None = None) -> Observed:
         if steps is None:

@@ -75,6 +75,17 @@ def user_place(depth: int = 1) -> Place | None:
     return place_of(frame) if frame is not None else None
 
 
+def library_call(depth: int = 1) -> str | None:
+    """The library function that the user's line called, through which we came here."""
+    frame: FrameType | None = sys._getframe(depth)
+    name: str | None = None
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name if frame is not None else None
+
+
 def place_of(frame: FrameType) -> Place:
     """The place a frame is at now."""
     code = frame.f_code

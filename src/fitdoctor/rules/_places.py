@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import (
+    CACHE,
     AppendCall,
     DatasetOption,
     Edit,
@@ -75,8 +76,9 @@ def parallel_calls(
     stages: Iterable[StageCost], value: str, imports: tuple[str, ...] = ()
 ) -> tuple[Edit, ...]:
     """`num_parallel_calls` on these maps; nothing where one of them has no place."""
+    stages = list(stages)
     places = [stage_place(stage) for stage in stages]
-    if not all(places):
+    if not all(places) or any(stage.via for stage in stages):
         return ()
     return tuple(
         SetKeyword(where, "map", "num_parallel_calls", value, MAP_PARALLEL_CALLS, imports)
@@ -90,13 +92,40 @@ def pool_size(stage: StageCost | None, threads: int) -> tuple[Edit, ...]:
     where = stage_place(stage)
     if where is None or stage is None:
         return ()
-    return (DatasetOption(where, stage.op, POOL_SIZE, str(threads)),)
+    return (DatasetOption(where, stage.via or stage.op, POOL_SIZE, str(threads)),)
 
 
-def cached_after(stage: StageCost) -> tuple[Edit, ...]:
-    """A cache right after a stage."""
+def cached_after(view: View, stage: StageCost) -> tuple[Edit, ...]:
+    """A cache right after a stage, or after the library's function that made it.
+
+    What else that function does behind the stage is then kept as well, so it must be the same in
+    every pass.
+    """
     where = stage_place(stage)
-    return (AppendCall(where, stage.op, ".cache()"),) if where is not None else ()
+    if where is None:
+        return ()
+    if stage.via is None:
+        return (AppendCall(where, stage.op, CACHE),)
+    if any(one.random or one.reorders for one in _behind_in_its_function(view, stage)):
+        return ()
+    return (AppendCall(where, stage.via, CACHE),)
+
+
+def _behind_in_its_function(view: View, stage: StageCost) -> list[StageCost]:
+    """The stages that the same call of a library's function put behind a stage."""
+    found: list[StageCost] = []
+    last = stage
+    while True:
+        readers = [one for one in view.stages if last.number in one.inputs]
+        same = [one for one in readers if (one.via, stage_place(one)) == _call_of(stage)]
+        if len(readers) != 1 or not same:
+            return found
+        last = same[0]
+        found.append(last)
+
+
+def _call_of(stage: StageCost) -> tuple[str | None, Where | None]:
+    return stage.via, stage_place(stage)
 
 
 def packed_after(stage: StageCost, count_bytes: int, seconds: float) -> tuple[Edit, ...]:
@@ -124,7 +153,7 @@ def maps_behind(
             break
         if above.op == "map":
             where = stage_place(above)
-            if where is None:
+            if where is None or above.via:
                 return ()
             found.append(SwapCalls(where, "map", stage.op))
         inputs = above.inputs

@@ -107,8 +107,8 @@ class RecomputedPreprocessing:
             gain=gain(view.costs.total, saved),
             cure=Cure(
                 "safe" if is_safe else "unsafe",
-                _advice(stage.op, keeps_order),
-                cached_after(stage),
+                _advice(stage, keeps_order),
+                cached_after(view, stage),
             ),
             evidence={
                 "loader_ns": round(view.loader.ns.value),
@@ -228,8 +228,9 @@ def cached_bytes(view: View, trial: Trial) -> int | None:
     return None if each is None or count is None else round(each * count)
 
 
-def _advice(op: str, keeps_order: bool) -> str:
-    text = f"add .cache() right after this {op} (before any random stage)"
+def _advice(stage: StageCost, keeps_order: bool) -> str:
+    behind = f"{stage.via}(…)" if stage.via else f"this {stage.op}"
+    text = f"add .cache() right after {behind} (before any random stage)"
     if not keeps_order:
         text += "; it keeps the order of the first pass, so shuffle behind it"
     return text

@@ -60,12 +60,16 @@ CLEARLY_LESS = 0.8
 WORTH_SHARE = 0.1
 # A fresh start of the loader takes at least this part of such a wait: it is the start.
 EXPLAINED = 0.5
+# Keras asks for the next epoch's data when an epoch ends, and again when the next begins: workers
+# that do not stay are started twice, and the first ones ended while they work.
+STARTS = 2
 # Of that wait, a first batch from workers that are up takes this much.
 FIRST_BATCH = 0.05
 # At worst, so much of it is starting, and the rest the batch.
 STARTING = 0.5
 # Between epochs, workers are ended; most of that gap is theirs.
 ENDING = 0.8
+LEAST_ENDING = 0.5
 
 
 class ShippingBatches:
@@ -85,14 +89,16 @@ class ShippingBatches:
         costs, facts, steps = view.costs, view.input, view.steps_per_epoch
         if facts.get("kind") != "DataLoader" or not facts.get("workers") or not steps:
             return None
-        waited = costs.first_waits * steps
-        started = (view.result("loader_alone") or {}).get("first_batch_ns") or 0.0
-        worth = costs.first_waits >= WORTH_SHARE * costs.total.value
-        if not worth or started < EXPLAINED * waited:
-            return None
         ending = costs.parts.get("epoch_gap", 0.0)
-        low = costs.first_waits * (1 - FIRST_BATCH)
-        saved = Interval(low + ENDING * ending, low, costs.first_waits + ending)
+        waited = (costs.first_waits + ending) * steps
+        started = (view.result("loader_alone") or {}).get("first_batch_ns") or 0.0
+        worth = costs.first_waits + ending >= WORTH_SHARE * costs.total.value
+        if not worth or STARTS * started < EXPLAINED * waited:
+            return None
+        first = costs.first_waits * (1 - FIRST_BATCH)
+        saved = Interval(
+            first + ENDING * ending, first + LEAST_ENDING * ending, costs.first_waits + ending
+        )
         made = facts.get("made") or facts
         return Finding(
             rule=self.code,
@@ -100,8 +106,8 @@ class ShippingBatches:
             where=Where(str(made["file"]), int(made["line"])) if made.get("file") else None,
             message=(
                 f"{facts['workers']} worker process{'es' if facts['workers'] > 1 else ''} "
-                f"started anew for every epoch: its first batch comes after {duration(waited)}, "
-                f"and an epoch has {steps:.0f} steps of {duration(view.core.value)}"
+                f"started anew for every epoch: its first batch comes {duration(waited)} after the "
+                f"last one, and an epoch has {steps:.0f} steps of {duration(view.core.value)}"
             ),
             gain=gain(costs.total, saved),
             cure=Cure(

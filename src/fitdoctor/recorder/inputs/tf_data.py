@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from fitdoctor.recorder.callsite import Place, user_place
+from fitdoctor.recorder.callsite import Place, library_call, user_place
 from fitdoctor.recorder.inputs import tf_functions
 from fitdoctor.recorder.inputs.tf_pipeline import inputs_of, made_of, op_of, watch_transformations
 from fitdoctor.recorder.loops import LoopWatch
@@ -16,9 +16,12 @@ from fitdoctor.recorder.session import Recorder
 
 DATASET_MODULE = "tensorflow.python.data.ops.dataset_ops"
 _PLACE = "_fitdoctor_place"
+_CALLED = "_fitdoctor_called"
 _MAX_STAGES = 64
 # Whole numbers that a stage was given and that tell what it costs.
 _SETTINGS = ("batch_size", "buffer_size", "count", "cycle_length", "num_shards")
+# What Keras makes of a dataset inside them is its own.
+_KERAS_CALLS = ("evaluate", "fit", "predict")
 _REORDERS = frozenset({"list_files", "sample_from_datasets", "shuffle"})
 _RANDOM = frozenset({"random", "rejection_resample", "sample_from_datasets"})
 
@@ -37,6 +40,7 @@ class Stage:
     reorders: bool  # gives the same elements in another order each time
     parallel: int | None  # num_parallel_calls as written; -1 is AUTOTUNE
     settings: dict[str, int]
+    via: str | None = None  # the library's function that made it, where the user called that
 
     def where(self) -> dict[str, Any] | None:
         """The call's place as a recording keeps it."""
@@ -54,6 +58,7 @@ class Stage:
             "random": self.random,
             "reorders": self.reorders,
             "parallel": self.parallel,
+            "via": self.via,
             **self.settings,
         }
 
@@ -67,6 +72,7 @@ def watch_datasets(recorder: Recorder, module: ModuleType) -> None:
             original(self, *args, **kwargs)
             if not recorder.suspended:
                 vars(self).setdefault(_PLACE, user_place(2))
+                vars(self).setdefault(_CALLED, library_call(2))
 
         return init
 
@@ -119,7 +125,15 @@ def _stage(dataset: Any, number: int, inputs: tuple[int, ...]) -> Stage:
         settings={
             name: value for name in _SETTINGS if (value := _whole(arguments.get(name))) is not None
         },
+        via=_via(vars(dataset).get(_CALLED), op),
     )
+
+
+def _via(called: str | None, op: str) -> str | None:
+    """The function that the user called, if that is not the stage's own."""
+    if called is None or called.startswith(("_", "<")) or called in (op, *_KERAS_CALLS):
+        return None
+    return called
 
 
 def _parallelism(dataset: Any, arguments: dict[str, Any]) -> int | None:
