@@ -48,6 +48,25 @@ def test_fires_on_a_loop_whose_function_was_tried_compiled() -> None:
     assert finding is not None
     assert finding.where.line == 7
     assert finding.cure.summary == "decorate train_step with @tf.function"
+    # Nobody saw that it trains the same.
+    assert finding.cure.safety == "unsafe"
+
+
+@pytest.mark.parametrize(("same", "safety"), [(True, "safe"), (False, "unsafe")])
+def test_a_compiled_step_is_safe_where_it_was_seen_to_train_the_same(
+    same: bool, safety: str
+) -> None:
+    place = {"file": "/user/t.py", "line": 7, "function": "train_step", "numbers_read": 1}
+    compiled = windows(0.5 * MS, stands_for="step function", eager=windows(9 * MS), **place)
+    probes = {
+        "frozen_batch": windows(9 * MS),
+        "compiled_step": compiled,
+        "compiled_agrees": {"same": same},
+    }
+    finding = RULE.detect(view(fit_workload(kind="loop", probes=probes)))
+    assert finding is not None
+    assert finding.cure.safety == safety
+    assert "its .numpy() has to move out of it" in finding.cure.summary
 
 
 def test_a_stand_in_step_has_a_wider_interval() -> None:

@@ -74,6 +74,7 @@ def not_measured(workload: RecordedWorkload) -> list[str]:
         not in (
             "repeat_call",
             "compiled_step",
+            "compiled_agrees",
             "array_conversion",
             "validation_start",
             "validation_passes",

@@ -15,6 +15,7 @@ from fitdoctor.probes.windows import measure
 from fitdoctor.recorder.backends import jax_calls
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
 from fitdoctor.recorder.backends.eager_switch import Switch, eager_switch, place_of_switch
+from fitdoctor.recorder.backends.graph_trial import GraphTrial
 from fitdoctor.recorder.inputs.loop_source import (
     describe_loop_source,
     fresh_loop_source,
@@ -53,6 +54,7 @@ class LoopExamination:
         self._seen_compiled = False
         self._lines: LoopLines | None = None
         self._traces = 0
+        self._compiled: Callable[..., Any] | None = None
 
     def examine_ended(self) -> None:
         """The loop is over: only its loader can still be probed, and a step without state."""
@@ -183,6 +185,8 @@ class LoopExamination:
             run_probe(self._recorder, number, "repeat_call", self._repeat_call)
             if self._loop.last_function_call is None:
                 run_probe(self._recorder, number, "compiled_step", self._compiled_step)
+                if isinstance(self._compiled, GraphTrial):
+                    run_probe(self._recorder, number, "compiled_agrees", self._compiled_agrees)
         self._loop.frozen = None
 
     def _refuse(self, name: str) -> None:
@@ -208,7 +212,7 @@ class LoopExamination:
             raise NotAvailable("the loop's body was not seen")
         if finder.found is not None:
             step = finder.found
-            compiled = self._backend.compiled(step.function)
+            compiled = self._compiled = self._backend.compiled(step.function)
             data = self._timed(lambda: compiled(*step.arguments))
             eager = self._timed(lambda: step.function(*step.arguments))
             place = {"file": step.file, "line": step.line, "function": step.name}
@@ -216,6 +220,13 @@ class LoopExamination:
             return {**data, **place, "eager": eager, "stands_for": "step function"}
         reference = reference_step(finder.body_locals, self._loop.last_element)
         return {**self._timed(reference), "stands_for": "reference"}
+
+    def _compiled_agrees(self) -> Data:
+        """Whether the compiled step trains as the eager one does, bit by bit."""
+        step = self._finder.found if self._finder is not None else None
+        if step is None or not isinstance(self._compiled, GraphTrial):
+            raise NotAvailable("no step was compiled")
+        return {"same": self._compiled.same_as_eager(step.arguments)}
 
     def _timed(self, function: Callable[[], Any]) -> Data:
         for _ in range(2):

@@ -140,10 +140,11 @@ class Prover:
 
 
 def steps_to_check(measured: Measured) -> int:
-    """Steps at which both sides can be stopped, a whole epoch where it is not too long."""
+    """Steps at which both sides can be stopped, whole epochs where they are not too long."""
     epoch = measured.epoch_steps
     if epoch is not None and epoch <= CHECKED_EPOCH_STEPS:
-        return epoch
+        # Of an epoch of one step nothing could be told.
+        return epoch * max(1, min(measured.steps, CHECKED_STEPS) // epoch)
     steps = min(measured.steps, CHECKED_STEPS)
     if measured.complete and measured.steps <= CHECKED_EPOCH_STEPS:
         steps = measured.steps

@@ -39,8 +39,11 @@ def train_step(x, y):
 ```
 
 ## Fix safety
-Bit for bit the same on TensorFlow; rounding may differ on JAX. Python side effects inside the
-step (prints, appends, `.numpy()`) run only while tracing: move them out first.
+`run_eagerly` off: bit for bit the same on TensorFlow; rounding may differ on JAX. A step of your
+own is safe where some steps of it, compiled, left the very same weights as op by op: a graph may
+be rewritten, and draws its random numbers from other states. Python side effects inside the step
+(prints, appends) run only while tracing: a function with them is not decorated. Numbers that it
+only returns (`.numpy()`, `float()`) are read by a function around it.
 
 ## When not to
 On torch Keras always runs eagerly; that is not a fault of the script.
@@ -159,6 +162,7 @@ class EagerExecution:
             "the loop's body calls no compiled function",
             cure,
             edits=() if stands_in else _decorated(view, data),
+            same=bool((view.result("compiled_agrees") or {}).get("same")),
         )
 
     @staticmethod
@@ -181,6 +185,7 @@ class EagerExecution:
         cure: str,
         left: Interval | None = None,
         edits: tuple[Edit, ...] = (),
+        same: bool = True,
     ) -> Finding:
         if left is None:
             # The ratio of one trial, not its times: the machine may have been slower before.
@@ -197,7 +202,7 @@ class EagerExecution:
                 f"{duration(compiled.value)} compiled"
             ),
             gain=gain(view.costs.total, saved),
-            cure=Cure("safe" if view.backend == "tensorflow" else "unsafe", cure, edits),
+            cure=Cure("safe" if same and view.backend == "tensorflow" else "unsafe", cure, edits),
             evidence={
                 "eager_ns": round(eager.value),
                 "compiled_ns": round(compiled.value),

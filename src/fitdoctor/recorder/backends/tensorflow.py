@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import NotAvailable, Stepper
 from fitdoctor.recorder.backends.contexts import Context, step_under
+from fitdoctor.recorder.backends.graph_trial import GraphTrial
 from fitdoctor.recorder.backends.model_state import state_variables
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.backends.settings import changed_settings
@@ -156,40 +157,13 @@ class TensorFlowBackend:
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function as a graph."""
-        return _GraphTrial(self.tf.function(function, reduce_retracing=True))
+        return GraphTrial(self.tf, function)
 
     def wait_for(self, value: Any) -> None:
         """TensorFlow's eager calls on a CPU return when they are done."""
         for leaf in batches.leaves(value):
             if hasattr(leaf, "numpy"):
                 leaf.numpy()
-
-
-class _GraphTrial:
-    """A function as a graph, for a trial.
-
-    A `.numpy()` in it is what keeps many a step eager. The trial asks what the step would
-    take without; so while it is traced, `.numpy()` gives the tensor itself.
-    """
-
-    def __init__(self, compiled: Callable[..., Any]) -> None:
-        self._compiled = compiled
-        self.numbers_read = 0  # calls of `.numpy()` that a cure has to move out of it
-
-    def __call__(self, *arguments: Any) -> Any:
-        symbolic = sys.modules["tensorflow.python.framework.ops"].SymbolicTensor
-        if hasattr(symbolic, "numpy"):
-            return self._compiled(*arguments)
-
-        def numpy(tensor: Any) -> Any:
-            self.numbers_read += 1
-            return tensor
-
-        symbolic.numpy = numpy
-        try:
-            return self._compiled(*arguments)
-        finally:
-            del symbolic.numpy
 
 
 class _DatasetStepper:
