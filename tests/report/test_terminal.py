@@ -135,7 +135,7 @@ def test_the_order_of_the_screen() -> None:
         "CB001 [!] per-batch-callback train.py:88     142 ms 1.04× (1.02–1.05)",
         "both                                        56.9 ms    2.6× (2.1–2.9)",
         "not measured: loader alone",
-        "[*] keeps the training the same   [!] may change it",
+        "[*] keeps the training the same   [!] may change it (--unsafe)",
         "fitdoctor rule IN002",
     ]
     positions = [text.find(part) for part in wanted]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fitdoctor.rules.mo008 import RULE
-from synthetic import MS, fit_workload, view, windows
+from synthetic import MS, fit_workload, stage, view, windows
 
 
 def layered(*shares: float, frozen: float = 9.5 * MS):
@@ -59,3 +59,48 @@ def test_fires_as_advice_with_a_price_and_no_word_on_accuracy() -> None:
     assert finding.cure.safety == "advice"
     assert finding.gain.value == pytest.approx(1 / (1 - 0.5 * 0.95 * 0.95), rel=0.05)
     assert "accuracy" in finding.cure.summary
+
+
+# -- frozen layers -------------------------------------------------------------------
+
+
+def frozen(
+    ns: float = 8 * MS,
+    *,
+    epochs: int = 20,
+    kind: str = "arrays",
+    stages: tuple[dict, ...] = (),
+    **more,
+):
+    facts = {"layers": ["base"], "parameters": 700_000, "behind": "dropout"}
+    probes = {
+        "frozen_batch": windows(10 * MS),
+        "frozen_layers": windows(ns, **facts),
+        "input": {"kind": kind, "stages": list(stages)},
+    }
+    return view(fit_workload(probes=probes, detail={"epochs": epochs}, **more))
+
+
+def test_silent_on_frozen_layers_that_are_a_small_part() -> None:
+    assert RULE.detect(frozen(2 * MS)) is None
+
+
+def test_silent_on_frozen_layers_in_one_epoch() -> None:
+    assert RULE.detect(frozen(epochs=1)) is None
+
+
+def test_silent_where_the_samples_may_differ_from_epoch_to_epoch() -> None:
+    assert RULE.detect(frozen(kind="generator")) is None
+    assert RULE.detect(frozen(kind="tf.data", stages=(stage("map", 0, random=True),))) is None
+    assert RULE.detect(frozen(kind="tf.data", stages=(stage("map", 0, python=True),))) is None
+    assert RULE.detect(frozen(kind="tf.data", stages=(stage("map", 0),))) is not None
+
+
+def test_frozen_layers_are_computed_once_instead_of_in_every_epoch() -> None:
+    found = RULE.detect(frozen())
+    assert found is not None
+    # 8 of 10 ms, in one epoch of twenty.
+    assert found.gain.value == pytest.approx(10 / (10 - 8 * 0.95), rel=0.03)
+    assert found.cure.safety == "advice"
+    assert 'model.get_layer("dropout").input' in found.cure.summary
+    assert "each of 20 epochs" in found.message

@@ -76,6 +76,7 @@ def not_measured(workload: RecordedWorkload) -> list[str]:
             "compiled_step",
             "compiled_agrees",
             "array_conversion",
+            "frozen_layers",
             "validation_start",
             "validation_passes",
             "frozen_in_loop",

@@ -260,6 +260,9 @@ def _write_output(
 def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, talk: Talk) -> int:
     if wanted.diff:
         _print_diff(found)
+        unsafe = sum(one.kind == "unsafe" for one in found.patch.declined)
+        if unsafe:
+            talk.say(f"{unsafe} more with --unsafe: may change numbers or order")
         return WOULD_CHANGE if found.patch else 0
     if talk.quiet:
         return 0

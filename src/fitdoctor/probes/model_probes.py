@@ -8,6 +8,7 @@ from typing import Any
 
 from fitdoctor.probes import layers, machine_ceiling, settings
 from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.frozen_layers import frozen_layers, has_frozen_layers
 from fitdoctor.probes.repeated_calls import MANY_CALLS, one_call_instead
 from fitdoctor.probes.vectorised_maps import vectorised_maps
 from fitdoctor.probes.what_if import Copies, step_under
@@ -109,6 +110,8 @@ class ModelExamination:
             self._probe("recurrent_dropout", lambda: {"types": dropping_types})
             self._try_under("fused", without_recurrent_dropout)
         self._try_layers(rows, at_ceiling=at_ceiling)
+        if step_ns >= LAYER_STEP_NS and has_frozen_layers(model):
+            self._probe("frozen_layers", self._frozen_layers)
 
     def _shortest_step(self) -> float:
         """Steps from which on layers are timed: shorter where the user wrote some of them.
@@ -234,6 +237,11 @@ class ModelExamination:
             *zip(model.non_trainable_variables, state[1], strict=False),
         ]
         return {id(variable): value for variable, value in pairs}
+
+    def _frozen_layers(self) -> Data:
+        # A model of the same layers reads their variables, which JAX keeps elsewhere during a fit.
+        self._backend.hold_state(self._call.model, self._result)
+        return frozen_layers(self._call.model, self._batch)
 
     def _vectorised(self) -> Data:
         forward = self._forward(self._batch)

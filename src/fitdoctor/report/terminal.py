@@ -227,11 +227,13 @@ def _next_commands(shown: list[DiagnosedWorkload]) -> RenderableType:
         text
         for safety, text in (
             ("safe", "[*] keeps the training the same"),
-            ("unsafe", "[!] may change it"),
+            ("unsafe", "[!] may change it (--unsafe)"),
         )
         if safety in marks
     ]
     lines = [Text("  " + "   ".join(legend), style="dim")] if legend else []
     why = f"why: fitdoctor rule {clean(findings[0].rule)} · " if findings else ""
-    cure = "cure: fitdoctor fix --diff · " if any(f.as_edited.cure.edits for f in findings) else ""
+    edited = {f.as_edited.cure.safety for f in findings if f.as_edited.cure.edits}
+    unsafe = "" if "safe" in edited else " --unsafe"
+    cure = f"cure: fitdoctor fix{unsafe} --diff · " if edited else ""
     return Group(*lines, Text(f"  {why}{cure}again: fitdoctor report"))

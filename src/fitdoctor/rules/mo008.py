@@ -1,7 +1,8 @@
 """# dominant-layer (MO008)
 
 ## What it finds
-Nothing holds the training up but its own arithmetic, and one layer is nearly all of it.
+Nothing holds the training up but its own arithmetic, and one layer is nearly all of it; or most of
+it is done in layers that are frozen, and so gives the same in every epoch.
 
 ## Why it is slow
 It is not slow for what it computes. Only computing less makes it faster: a narrower layer,
@@ -13,8 +14,12 @@ a smaller input, fewer steps.
 - of the layers' time, each timed alone with its gradients, one takes at least 80 %; a
   recurrent one 55 %, if a copy of the model with it at half its width is 1.5x faster or more.
 
+- or: layers without weights to train, from the model's input on, take at least 30 % of a step, and
+  the same data (arrays, or a pipeline without random stages) are read in several epochs.
+
 ## Predicted gain
-The step of a copy of your model with that layer at half its width, measured on your own batch
+Frozen layers: the step without their measured time, which is spent once instead of in every epoch.
+Else: the step of a copy of your model with that layer at half its width, measured on your own batch
 (where the model cannot be rebuilt: the step if the layer cost half as much). A price, not a
 promise: what it does to accuracy is for you to find out.
 
@@ -27,6 +32,10 @@ keras.layers.Conv2D(1024, 3)
 ```python
 keras.layers.Conv2D(512, 3)          # if the accuracy allows it
 ```
+```python
+features = base.predict(x)           # frozen: once, before training
+head.fit(features, y, epochs=25)     # then only what learns
+```
 
 ## Fix safety
 Another model. Advice only.
@@ -37,6 +46,7 @@ The work is spread over the layers: then the model as a whole is what it costs.
 
 from __future__ import annotations
 
+from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.model_costs import BACKWARD, LayerCost, outer_layers
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety
@@ -49,6 +59,8 @@ from fitdoctor.units import duration, percent
 PAGE = __doc__ or ""
 
 DOMINANT_SHARE = 0.8
+# Frozen layers below this share of a step are not worth a training in two parts.
+FROZEN_SHARE = 0.3
 # And the step is this share of the training with all that is around it.
 MOSTLY_STEP = 0.75
 # A recurrence works step by step and keeps the others waiting; its width is the only lever. Where
@@ -72,7 +84,58 @@ class DominantLayer:
     safety: Safety = "advice"
 
     def detect(self, view: View) -> Finding | None:
-        """At the ceiling of the step, with one layer above the threshold."""
+        """At the ceiling of the step: frozen layers, or one layer above the threshold."""
+        return self._frozen(view) or self._one(view)
+
+    def _frozen(self, view: View) -> Finding | None:
+        """Layers that compute the same again in every epoch."""
+        data, passes = view.result("frozen_layers"), view.passes
+        taken = from_windows(data["ns"]) if data else None
+        if data is None or taken is None or view.frozen is None or view.is_group:
+            return None
+        if passes is None or passes < 2 or not _same_in_every_epoch(view):
+            return None
+        share = taken.divided_by(view.frozen)
+        if share.value < FROZEN_SHARE:
+            return None
+        again = 1 - 1 / passes
+        step = saved_by_change(view, _left_of(share, again))
+        validation = view.parts.get("validation", 0.0)
+        saves = {"step": step}
+        if validation:
+            # A pass over other data, forward only: frozen layers are at least as much of it.
+            of_pass = Interval.exact(validation).minus(_left_of(share, again).scaled(validation))
+            saves["validation"] = of_pass
+        saved = step if not validation else step + saves["validation"]
+        names = data["layers"]
+        behind = f"{names[0]} to {names[-1]}" if len(names) > 1 else names[0]
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=place_of(view.recorded),
+            message=(
+                f"frozen layers ({behind}, {data['parameters']:,} weights) take "
+                f"{duration(taken.value)} of a step of {duration(view.frozen.value)}, and give "
+                f"the same in each of {passes} epochs"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(
+                self.safety,
+                "compute what they give once (features = keras.Model(model.inputs, "
+                f'model.get_layer("{data["behind"]}").input).predict(x)), and train the layers '
+                "behind them on that",
+            ),
+            evidence={
+                "layer": behind,
+                "frozen_ns": round(taken.value),
+                "step_share": round(share.value, 3),
+                "parameters": data["parameters"],
+                "epochs": passes,
+            },
+            saves=saves,
+        )
+
+    def _one(self, view: View) -> Finding | None:
         data = view.result("layers")
         if data is None or view.frozen is None or view.is_group:
             return None
@@ -115,6 +178,23 @@ class DominantLayer:
             },
             saves={"step": saved},
         )
+
+
+def _same_in_every_epoch(view: View) -> bool:
+    """Whether the model is given the same samples again, in whatever order."""
+    if view.input.get("kind") == "arrays":
+        return True
+    is_pipeline = view.input.get("kind") == "tf.data"
+    return is_pipeline and not any(stage.random or stage.python for stage in view.stages)
+
+
+def _left_of(share: Interval, again: float) -> Interval:
+    """What is left of a step when this share of it is done in one epoch only."""
+    return Interval(
+        max(0.0, 1 - share.value * again),
+        max(0.0, 1 - share.high * again),
+        max(0.0, 1 - share.low * again),
+    )
 
 
 def _dominant(view: View) -> tuple[LayerCost, float] | None:
