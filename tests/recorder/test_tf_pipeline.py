@@ -350,6 +350,14 @@ def test_a_shuffle_of_finished_elements_stays_behind_it(tf: Any) -> None:
     assert found["keeps_order"] is True
 
 
+def test_batches_are_kept_where_only_batching_follows_the_work(tf: Any) -> None:
+    dataset = tf.data.Dataset.range(400).map(decoded(tf)).batch(8).prefetch(2)
+    (cache,) = [trial for name, trial in trials_of(dataset).wanted() if name == "trial_cache"]
+    found = cache()
+    assert (found["stage"], found["work"]) == (1, 2)
+    assert found["per_batch"] == 1
+
+
 def test_random_work_is_never_cached(tf: Any) -> None:
     dataset = (
         tf.data.Dataset.range(400)

@@ -46,6 +46,19 @@ COMPARED = 4  # elements of two passes that are compared
 Trial = tuple[str, Callable[[], Data]]
 
 
+def _with_its_batches(chain: list[Stage], found: Stage) -> Stage:
+    """The batches of a stage's output, where nothing but batching follows it: fewer, larger ones.
+
+    `chain` begins with the last stage of the pipeline.
+    """
+    for stage in reversed(chain[: chain.index(found)]):
+        if stage.op in tf_edits.BATCHING:
+            return stage
+        if stage.op not in ("prefetch", "with_options"):
+            break
+    return found
+
+
 class PipelineTrials:
     """The trials that the ablation makes worth making."""
 
@@ -173,7 +186,7 @@ class PipelineTrials:
             is_work = stage.inputs and stage.op not in (*HANDS_ON, "shuffle")
             if is_work and not stage.python:
                 work += self._own_ns(stage)
-            # Single elements are kept, so that they can still be shuffled behind the cache.
+            # Single elements can still be shuffled behind the cache.
             if stage.op not in ("prefetch", "with_options", *tf_edits.BATCHING):
                 found = stage
         if found is None or not self._is_worth_keeping(work):
@@ -236,11 +249,15 @@ class PipelineTrials:
             "reads": reads,
         }
 
-    def _kept(self) -> tuple[Stage, float]:
+    def _kept(self, *, in_batches: bool = False) -> tuple[Stage, float]:
         """The stage whose output is to be kept, and how many of its elements make a batch."""
-        stage = self._cache_stage()
-        if stage is None:
+        work = self._cache_stage()
+        if work is None:
             raise NotAvailable("no stage is worth caching")
+        # What comes in another order each time is kept one by one, to be shuffled behind the cache.
+        in_order = not any(s.reorders or s.op == "shuffle" for s in self._above(work))
+        batches = in_batches and in_order
+        stage = _with_its_batches(self._main_chain(), work) if batches else work
         if any(s.python for s in self._above(stage)) and not self._repeats(stage):
             raise NotAvailable("two passes over the data differ, so it must not be cached")
         per_batch = self._ablation.per_batch.get(stage.number)
@@ -253,6 +270,7 @@ class PipelineTrials:
         known = int(stage.dataset.cardinality().numpy())
         return {
             "stage": stage.number,
+            "work": work.number if (work := self._cache_stage()) is not None else None,
             "elements": known if known > 0 else None,
             "per_batch": per_batch,
             "keeps_order": not any(s.reorders or s.op == "shuffle" for s in self._above(stage)),
@@ -260,7 +278,7 @@ class PipelineTrials:
         }
 
     def _cache(self) -> Data:
-        stage, per_batch = self._kept()
+        stage, per_batch = self._kept(in_batches=True)
         element_ns = self._ablation.times[stage.number].ns
         elements = max(1, int(2 * per_batch), int(FILL_S * 1e9 / max(1.0, element_ns)))
         known = int(stage.dataset.cardinality().numpy())

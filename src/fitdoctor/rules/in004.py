@@ -94,11 +94,10 @@ class RecomputedPreprocessing:
         saved = saved_by_trial(view, trial)
         keeps_order = bool(trial.data.get("keeps_order", True))
         is_safe = keeps_order and not trial.data.get("python")
-        where = Where(stage.file, stage.line or 0) if stage.file else None
         return Finding(
             rule=self.code,
             name=self.name,
-            where=where,
+            where=_where(view, trial, stage),
             message=(
                 f"loading one batch takes {duration(view.loader.ns.value)} in every epoch, "
                 f"{duration(trial.ns.value)} with the output of {stage.op} kept; "
@@ -140,7 +139,7 @@ class RecomputedPreprocessing:
         return Finding(
             rule=self.code,
             name=self.name,
-            where=Where(stage.file, stage.line or 0) if stage.file else None,
+            where=_where(view, trial, stage),
             message=(
                 f"loading one batch takes {duration(loader.ns.value)} in every epoch, "
                 f"{duration(after.value)} with the output of {stage.op} read from disk; in memory "
@@ -162,6 +161,13 @@ class RecomputedPreprocessing:
             },
             saves={"input_wait": saved},
         )
+
+
+def _where(view: View, trial: Trial, kept: StageCost) -> Where | None:
+    """Where the work is written that is done again; what is kept may be its batches."""
+    work = trial.data.get("work")
+    stage = kept if work is None else view.stage(int(work)) or kept
+    return Where(stage.file, stage.line or 0) if stage.file else None
 
 
 def _from_disk(loader: Interval, trial: Trial) -> Interval:
