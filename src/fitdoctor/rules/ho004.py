@@ -152,7 +152,7 @@ class EagerExecution:
             f"put the loop's body into a function with {decorator}"
             if stands_in
             else f"decorate {data.get('function')} with {decorator}"
-            + ("; its .numpy() has to move out of it" if data.get("numbers_read") else "")
+            + ("; numbers of tensors have to be read outside" if data.get("numbers_read") else "")
         )
         return self._finding(
             view,

@@ -7,23 +7,29 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from fitdoctor.recorder.backends.traced_numbers import numbers_stand_in
+
 # Steps that are compared bit by bit, and the time they may take op by op.
 STEPS = 20
 SECONDS = 1.5
 
 
-class GraphTrial:
-    """The function as a graph.
+# What reading the number of a symbolic tensor gives.
+_STAND_INS: dict[str, Callable[[Any], Any]] = {
+    "numpy": lambda tensor: tensor,
+    "__float__": lambda tensor: 0.0,
+    "__int__": lambda tensor: 0,
+}
 
-    A `.numpy()` in it is what keeps many a step eager. The trial asks what the step would
-    take without; so while it is traced, `.numpy()` gives the tensor itself.
-    """
+
+class GraphTrial:
+    """The function as a graph."""
 
     def __init__(self, tensorflow: Any, function: Callable[..., Any]) -> None:
         """Nothing is traced before the first call."""
         self._function = function
         self._compiled = tensorflow.function(function, reduce_retracing=True)
-        self.numbers_read = 0  # calls of `.numpy()` that a cure has to move out of it
+        self.numbers_read = 0  # that a cure has to move out of it
 
     def __call__(self, *arguments: Any) -> Any:
         return self._tracing(self._compiled, *arguments)
@@ -56,18 +62,11 @@ class GraphTrial:
 
     def _tracing(self, traced: Callable[..., Any], *arguments: Any) -> Any:
         symbolic = sys.modules["tensorflow.python.framework.ops"].SymbolicTensor
-        if hasattr(symbolic, "numpy"):
+        with numbers_stand_in(symbolic, _STAND_INS, self._read):
             return traced(*arguments)
 
-        def numpy(tensor: Any) -> Any:
-            self.numbers_read += 1
-            return tensor
-
-        symbolic.numpy = numpy
-        try:
-            return traced(*arguments)
-        finally:
-            del symbolic.numpy
+    def _read(self) -> None:
+        self.numbers_read += 1
 
 
 def _put_back(variables: list[Any], values: list[Any]) -> None:

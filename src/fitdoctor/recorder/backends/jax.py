@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fitdoctor.recorder.backends import batches, jax_calls
 from fitdoctor.recorder.backends.base import NotAvailable, Stepper
 from fitdoctor.recorder.backends.contexts import Context, step_under
+from fitdoctor.recorder.backends.jit_trial import JitTrial
 from fitdoctor.recorder.backends.model_state import state_variables
 from fitdoctor.recorder.backends.randomness import snapshot_python
 from fitdoctor.recorder.backends.settings import changed_settings
@@ -153,8 +154,7 @@ class JaxBackend:
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function under jit."""
-        compiled: Callable[..., Any] = self.jax.jit(function)
-        return compiled
+        return JitTrial(self.jax, function)
 
     def wait_for(self, value: Any) -> None:
         """Dispatch is asynchronous: wait for the arrays themselves."""
