@@ -29,6 +29,16 @@ def again(steps: int, batches: int):
     return view(replace(recorded, probes={**recorded.probes, "validation_passes": probe}))
 
 
+def loaded(made: dict | None, training: dict | None = None):
+    """As `validated`, from a loader whose batches hold one row each."""
+    recorded = validated(500 * MS, 500, larger={"256": 30 * MS}).recorded
+    data = {"ns": {"256": 30 * MS}, "loader": True, "made": made}
+    probes = {**recorded.probes, "validation_batches": Probe("validation_batches", "ok", "", data)}
+    if training is not None:
+        probes["input"] = Probe("input", "ok", "", {"kind": "DataLoader", "made": training})
+    return view(replace(recorded, probes=probes))
+
+
 class TestHeavyValidation:
     def test_silent_without_validation(self) -> None:
         assert cb002.RULE.detect(view(fit_workload())) is None
@@ -51,6 +61,28 @@ class TestHeavyValidation:
         assert finding.gain.value == pytest.approx(4.0 / 2.08, rel=0.02)
         assert "validation_batch_size=1024" in finding.cure.summary
         assert finding.cure.safety == "safe"
+
+    def test_the_batches_of_a_loader_are_made_where_it_is_made(self) -> None:
+        made = {"file": "/user/data.py", "line": 55, "call": "DataLoader"}
+        finding = cb002.RULE.detect(loaded(made))
+        assert finding is not None
+        assert finding.gain.value == pytest.approx(4.0 / 2.12, rel=0.02)
+        (edit,) = finding.cure.edits
+        assert (edit.where.line, edit.call, edit.keyword, edit.value) == (
+            55,
+            "DataLoader",
+            "batch_size",
+            "256",
+        )
+        assert finding.cure.safety == "safe"
+
+    def test_a_line_that_also_makes_the_training_data_is_not_changed(self) -> None:
+        made = {"file": "/user/data.py", "line": 55, "call": "DataLoader"}
+        for shared in (made, None):
+            finding = cb002.RULE.detect(loaded(shared, training=made))
+            assert finding is not None
+            assert finding.cure.safety == "advice"
+            assert "batches of 256" in finding.cure.summary
 
     def test_a_larger_size_that_gains_little_is_not_recommended(self) -> None:
         finding = cb002.RULE.detect(

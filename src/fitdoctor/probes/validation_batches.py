@@ -8,34 +8,52 @@ from typing import Any
 from fitdoctor.probes.experiment import Data
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.calls import Call
+from fitdoctor.recorder.inputs.validation_rows import MOST_ROWS, validation_rows
 
 SIZES = (256, 1024)
-MOST_ROWS = 65_536
+# Larger batches of a loader than this are start-up no more.
+SMALL_BATCH = 32
 
 
 def validation_batches(call: Call) -> Data:
-    """Time a pass over the validation arrays at larger batch sizes, after a warm-up each.
+    """Time a pass over the validation data at larger batch sizes, after a warm-up each.
 
     A test function of its own is made for it: other shapes would make the user's more general.
     """
     given = call.arguments.get("validation_data")
-    if not isinstance(given, tuple | list) or not 2 <= len(given) <= 3:
-        raise NotAvailable("the validation data are not arrays")
-    x, y = given[0], given[1]
-    rows = _rows(x)
-    if rows is None or rows > MOST_ROWS:
-        raise NotAvailable("the validation data are not arrays, or too large to try")
-    own = call.arguments.get("validation_batch_size") or call.arguments.get("batch_size") or 32
-    model = call.model
+    if isinstance(given, tuple | list) and 2 <= len(given) <= 3:
+        x, y = given[0], given[1]
+        rows = _rows(x)
+        if rows is None or rows > MOST_ROWS:
+            raise NotAvailable("the validation data are not arrays, or too large to try")
+        own = call.arguments.get("validation_batch_size") or call.arguments.get("batch_size") or 32
+        return {"rows": rows, "batch_size": int(own), "ns": _passes(call.model, x, y, int(own))}
+    loaded = validation_rows(given, call.arguments.get("validation_steps"))
+    own = loaded.rows / loaded.batches
+    if own > SMALL_BATCH:
+        raise NotAvailable("the validation batches are large already")
+    # Reading stays: how much of it is for each batch, and how much for each row, is not known.
+    passes = _passes(call.model, loaded.x, loaded.y, own)
+    whole = {
+        size: round((ns + loaded.load_ns) * loaded.parts)
+        for size, ns in passes.items()
+        if int(size) <= loaded.rows * loaded.parts
+    }
+    return {
+        "rows": round(loaded.rows * loaded.parts),
+        "batch_size": round(own),
+        "ns": whole,
+        "loader": True,
+        "made": loaded.made,
+    }
+
+
+def _passes(model: Any, x: Any, y: Any, own: float) -> dict[str, int]:
     kept, model.test_function = model.test_function, None
-    data: Data = {"rows": rows, "batch_size": int(own), "ns": {}}
     try:
-        for size in SIZES:
-            if size > 2 * own:
-                data["ns"][str(size)] = _timed(model, x, y, size)
+        return {str(size): _timed(model, x, y, size) for size in SIZES if size > 2 * own}
     finally:
         model.test_function = kept
-    return data
 
 
 def _timed(model: Any, x: Any, y: Any, size: int) -> int:

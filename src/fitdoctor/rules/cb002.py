@@ -39,6 +39,8 @@ The pass is a few batches: its fixed cost is tiny-epochs' matter (HO003).
 
 from __future__ import annotations
 
+from typing import Any
+
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
@@ -53,6 +55,7 @@ WORTH_SHARE = 0.08
 TOO_OFTEN_SHARE = 0.3
 EVERY = 5
 FEW_STEPS = 5
+LOADER_BATCH_SIZE = 1  # its position among the parameters of a DataLoader
 # Times that a validation goes over the same data, from which that is no rounding of steps.
 SEVERAL_PASSES = 2
 # Larger batches must shorten the pass at least this much to be the cure.
@@ -93,8 +96,7 @@ class HeavyValidation:
             )
         elif best is not None:
             size, left = best
-            edits = _edit(view, "validation_batch_size", size)
-            cure = Cure("safe", f"fit(..., validation_batch_size={size})", edits)
+            cure = _in_batches_of(view, size)
         elif share >= TOO_OFTEN_SHARE and steps > FEW_STEPS:
             left = Interval.exact(1 / EVERY)
             cure = Cure(
@@ -132,6 +134,31 @@ def _passes_again(view: View) -> tuple[int, Interval] | None:
         return None
     left = Interval.around(data["batches"] / data["steps"], PASS_ERROR)
     return data["batches"], left
+
+
+def _in_batches_of(view: View, size: int) -> Cure:
+    """Larger batches: an argument of `fit` for arrays, of its own call for a loader or pipeline."""
+    data = view.result("validation_batches") or {}
+    if not data.get("loader"):
+        edits = _edit(view, "validation_batch_size", size)
+        return Cure("safe", f"fit(..., validation_batch_size={size})", edits)
+    made = data.get("made")
+    text = f"validate in batches of {size}: make the validation data with batch_size={size}"
+    if not made or not made.get("file") or _makes_training_data(view, made):
+        return Cure("advice", text)
+    where = Where(str(made["file"]), int(made["line"]))
+    position = LOADER_BATCH_SIZE if made["call"] == "DataLoader" else 0
+    edit = SetKeyword(where, str(made["call"]), "batch_size", str(size), position)
+    return Cure("safe", text, (edit,))
+
+
+def _makes_training_data(view: View, made: dict[str, Any]) -> bool:
+    """Whether the same line says how large a training batch is."""
+    place = (made["file"], made["line"])
+    own = view.input.get("made") or {}
+    training = {(own.get("file"), own.get("line"))}
+    training |= {(stage.file, stage.line) for stage in view.stages}
+    return place in training
 
 
 def _larger_batches(view: View, typical: float) -> tuple[int, Interval] | None:
