@@ -89,6 +89,14 @@ def test_validation_every_tenth_epoch() -> None:
     assert finding.cure.safety == "unsafe"
 
 
+def test_a_call_of_one_epoch_would_never_validate() -> None:
+    workload = short_epochs()
+    calls = replace(workload, detail={**workload.detail, "epochs": 1})
+    finding = RULE.detect(view(calls))
+    assert finding is not None
+    assert finding.cure.edits == ()
+
+
 def test_without_validation_epochs_become_longer() -> None:
     finding = RULE.detect(view(short_epochs(validation=0)))
     assert finding is not None

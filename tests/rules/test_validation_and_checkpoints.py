@@ -14,7 +14,7 @@ def validated(pass_ns: int, steps: int, passes: int = 4, *, larger: dict[str, in
     events = tuple(
         Event("validation", 10**9 + i, pass_ns, 0, None, {"steps": steps}) for i in range(passes)
     )
-    workload = fit_workload(events=events)
+    workload = fit_workload(events=events, detail={"epochs": 20})
     call = replace(workload.calls[0], validation=pass_ns * passes, epochs=passes)
     probes = dict(workload.probes)
     if larger is not None:

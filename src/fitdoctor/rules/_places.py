@@ -50,6 +50,18 @@ def compile_place(view: View) -> Where | None:
     return Where(str(detail["file"]), int(detail["line"]))
 
 
+def validated_every(view: View, epochs: int) -> tuple[Edit, ...]:
+    """`validation_freq` of the fit; nothing where one call has fewer epochs, and would never
+    validate.
+    """
+    recorded = view.recorded
+    asked = recorded.detail.get("epochs")
+    if not recorded.file or not recorded.line or not isinstance(asked, int) or asked < epochs:
+        return ()
+    where = Where(recorded.file, recorded.line)
+    return (SetKeyword(where, "fit", "validation_freq", str(epochs)),)
+
+
 def loader_options(view: View, **options: str) -> tuple[Edit, ...]:
     """Options of the PyDataset or DataLoader, given where it is made.
 

@@ -47,6 +47,7 @@ from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.rules._places import validated_every
 from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
@@ -102,7 +103,7 @@ class HeavyValidation:
             cure = Cure(
                 self.safety,
                 f"fit(..., validation_freq={EVERY}), or fewer validation rows",
-                _edit(view, "validation_freq", EVERY),
+                validated_every(view, EVERY),
             )
         else:
             return None

@@ -42,11 +42,12 @@ from __future__ import annotations
 import statistics
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import LongerEpochs, SetKeyword
+from fitdoctor.findings.edits import LongerEpochs
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
+from fitdoctor.rules._places import validated_every
 from fitdoctor.rules.in009 import conversions
 from fitdoctor.units import duration, percent
 
@@ -99,7 +100,7 @@ class TinyEpochs:
                 self.safety,
                 f"validation_freq={VALIDATION_EVERY}; epochs of {FEW_STEPS} steps "
                 f"(dataset.repeat, or steps_per_epoch) would give {further:.1f}x",
-                _validate_less(view),
+                validated_every(view, VALIDATION_EVERY),
             )
         else:
             saves = {name: _about(ns * longer) for name, ns in fixed.items()}
@@ -173,14 +174,6 @@ def _validation_steps(view: View) -> float:
         if event.name == "validation"
     ]
     return max(steps, default=0)
-
-
-def _validate_less(view: View) -> tuple[SetKeyword, ...]:
-    recorded = view.recorded
-    if not recorded.file or not recorded.line:
-        return ()
-    where = Where(recorded.file, recorded.line)
-    return (SetKeyword(where, "fit", "validation_freq", str(VALIDATION_EVERY)),)
 
 
 def _fewer_epochs(view: View, steps: float) -> tuple[LongerEpochs, ...]:
