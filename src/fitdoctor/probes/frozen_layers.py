@@ -1,7 +1,8 @@
 """Layers at the input that training never changes: what they cost in every epoch again.
 
 The frozen part of a model (a pretrained base) gives the same for the same input. Up to the first
-layer that learns or draws random numbers, all of it could be computed once.
+layer that learns or draws random numbers, all of it could be computed once. What training takes
+then is tried: a copy of the rest is trained on what the frozen layers give.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ def has_frozen_layers(model: Any) -> bool:
     return any(_is_frozen(layer) for layer in getattr(model, "layers", ()))
 
 
-def frozen_layers(model: Any, batch: Any) -> Data:
-    """The time of the frozen layers at the model's input, on a batch."""
+def frozen_layers(model: Any, batch: Any, loss: Any) -> Data:
+    """The time of a training step without the frozen layers at the model's input."""
     before, first = _split(model)
     frozen = [layer for layer in before if layer.weights]
     if not frozen:
@@ -32,18 +33,21 @@ def frozen_layers(model: Any, batch: Any) -> Data:
     keras = sys.modules["keras"]
     try:
         # Everything else must follow from what is computed there; else this raises.
-        keras.Model(first.input, model.outputs)
+        rest = keras.models.clone_model(keras.Model(first.input, model.outputs))
         extractor = keras.Model(model.inputs, first.input)
     except (AttributeError, TypeError, ValueError) as error:
         raise NotAvailable(f"the model cannot be cut behind its frozen layers: {error}") from error
-    x, _, _ = keras.utils.unpack_x_y_sample_weight(batch)
-    for _ in range(WARM_UP_CALLS):
-        extractor.predict_on_batch(x)
+    optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
+    rest.compile(optimizer=optimizer, loss=loss, jit_compile=model.jit_compile)
+    x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
+    features = extractor.predict_on_batch(x)
 
     def work() -> int:
-        extractor.predict_on_batch(x)
+        rest.train_on_batch(features, y, sample_weight=weight)
         return 1
 
+    for _ in range(WARM_UP_CALLS):
+        work()
     timed = measure(work, lambda: None, seconds=SECONDS).to_record()
     parameters = sum(int(layer.count_params()) for layer in frozen)
     return {

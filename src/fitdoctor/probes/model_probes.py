@@ -241,7 +241,9 @@ class ModelExamination:
     def _frozen_layers(self) -> Data:
         # A model of the same layers reads their variables, which JAX keeps elsewhere during a fit.
         self._backend.hold_state(self._call.model, self._result)
-        return frozen_layers(self._call.model, self._batch)
+        model = self._call.model
+        loss = (self._compiled_with or {}).get("loss") or getattr(model, "loss", None)
+        return frozen_layers(model, self._batch, loss)
 
     def _vectorised(self) -> Data:
         forward = self._forward(self._batch)

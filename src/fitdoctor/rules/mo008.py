@@ -14,11 +14,12 @@ a smaller input, fewer steps.
 - of the layers' time, each timed alone with its gradients, one takes at least 80 %; a
   recurrent one 55 %, if a copy of the model with it at half its width is 1.5x faster or more.
 
-- or: layers without weights to train, from the model's input on, take at least 30 % of a step, and
-  the same data (arrays, or a pipeline without random stages) are read in several epochs.
+- or: a copy of the model without the frozen layers at its input trains at least 30 % faster on what
+  they give, and the same data (arrays, or a pipeline without random stages) are read in several
+  epochs.
 
 ## Predicted gain
-Frozen layers: the step without their measured time, which is spent once instead of in every epoch.
+Frozen layers: the measured step of the rest of the model; their own time is spent once.
 Else: the step of a copy of your model with that layer at half its width, measured on your own batch
 (where the model cannot be rebuilt: the step if the layer cost half as much). A price, not a
 promise: what it does to accuracy is for you to find out.
@@ -90,23 +91,21 @@ class DominantLayer:
     def _frozen(self, view: View) -> Finding | None:
         """Layers that compute the same again in every epoch."""
         data, passes = view.result("frozen_layers"), view.passes
-        taken = from_windows(data["ns"]) if data else None
-        if data is None or taken is None or view.frozen is None or view.is_group:
+        rest = from_windows(data["ns"]) if data else None
+        if data is None or rest is None or view.frozen is None or view.is_group:
             return None
         if passes is None or passes < 2 or not _same_in_every_epoch(view):
             return None
-        share = taken.divided_by(view.frozen)
-        if share.value < FROZEN_SHARE:
+        left = _in_later_epochs(rest.divided_by(view.frozen), passes)
+        if left.value > 1 - FROZEN_SHARE:
             return None
-        again = 1 - 1 / passes
-        step = saved_by_change(view, _left_of(share, again))
+        saves = {"step": saved_by_change(view, left)}
+        saved = saves["step"]
         validation = view.parts.get("validation", 0.0)
-        saves = {"step": step}
         if validation:
-            # A pass over other data, forward only: frozen layers are at least as much of it.
-            of_pass = Interval.exact(validation).minus(_left_of(share, again).scaled(validation))
-            saves["validation"] = of_pass
-        saved = step if not validation else step + saves["validation"]
+            # Forward only, so that frozen layers are at least as much of it.
+            saves["validation"] = Interval.exact(validation).minus(left.scaled(validation))
+            saved = saved + saves["validation"]
         names = data["layers"]
         behind = f"{names[0]} to {names[-1]}" if len(names) > 1 else names[0]
         return Finding(
@@ -114,9 +113,9 @@ class DominantLayer:
             name=self.name,
             where=place_of(view.recorded),
             message=(
-                f"frozen layers ({behind}, {data['parameters']:,} weights) take "
-                f"{duration(taken.value)} of a step of {duration(view.frozen.value)}, and give "
-                f"the same in each of {passes} epochs"
+                f"frozen layers ({behind}, {data['parameters']:,} weights) give the same in each "
+                f"of {passes} epochs; a step takes {duration(view.frozen.value)} with them, "
+                f"{duration(rest.value)} without"
             ),
             gain=gain(view.costs.total, saved),
             cure=Cure(
@@ -127,8 +126,8 @@ class DominantLayer:
             ),
             evidence={
                 "layer": behind,
-                "frozen_ns": round(taken.value),
-                "step_share": round(share.value, 3),
+                "step_ns": round(view.frozen.value),
+                "rest_ns": round(rest.value),
                 "parameters": data["parameters"],
                 "epochs": passes,
             },
@@ -188,12 +187,14 @@ def _same_in_every_epoch(view: View) -> bool:
     return is_pipeline and not any(stage.random or stage.python for stage in view.stages)
 
 
-def _left_of(share: Interval, again: float) -> Interval:
-    """What is left of a step when this share of it is done in one epoch only."""
-    return Interval(
-        max(0.0, 1 - share.value * again),
-        max(0.0, 1 - share.high * again),
-        max(0.0, 1 - share.low * again),
+def _in_later_epochs(left: Interval, passes: int) -> Interval:
+    """What is left of a step where the whole of it is done in one epoch only."""
+    once = Interval.exact(1 / passes)
+    return (
+        Interval(min(1.0, left.value), min(1.0, left.low), min(1.0, left.high)).scaled(
+            1 - 1 / passes
+        )
+        + once
     )
 
 
