@@ -150,7 +150,14 @@ def compiled(function):
 
 
 @pytest.mark.parametrize(
-    "returned", ["a.numpy()", "float(a)", "a.numpy(), b", "b, a.numpy(), float(b), a.numpy()"]
+    "returned",
+    [
+        "a.numpy()",
+        "float(a)",
+        "float(a.numpy())",
+        "a.numpy(), b",
+        "b, a.numpy(), float(b), a.numpy()",
+    ],
 )
 def test_the_split_function_returns_the_same(returned: str) -> None:
     text = f"\ndef step(a, b=Tensor(2.0)):\n    return {returned}\n"

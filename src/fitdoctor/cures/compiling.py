@@ -70,14 +70,13 @@ class _Number(NamedTuple):
 
     whole: cst.Call
     tensor: cst.BaseExpression
+    calls: tuple[cst.CSTNode, ...]  # those around the tensor: two in `float(loss.numpy())`
 
 
 def _read(node: cst.CSTNode) -> cst.BaseExpression | None:
     """The tensor whose number a call reads."""
     if m.matches(node, m.Call(func=m.Attribute(attr=_one_of(_READING_METHODS)), args=[])):
-        found = cst.ensure_type(cst.ensure_type(node, cst.Call).func, cst.Attribute).value
-        # The split puts it on its own: `float(loss.numpy())` is more than that.
-        return found
+        return cst.ensure_type(cst.ensure_type(node, cst.Call).func, cst.Attribute).value
     reads = m.Call(func=_one_of(_READING_FUNCTIONS), args=[m.Arg(keyword=None, star="")])
     if m.matches(node, reads):
         return cst.ensure_type(node, cst.Call).args[0].value
@@ -100,9 +99,13 @@ def _returned_numbers(draft: Draft, function: cst.FunctionDef) -> list[_Number]:
     parts = [one.value for one in value.elements] if isinstance(value, cst.Tuple) else [value]
     found: list[_Number] = []
     for part in parts:
-        tensor = _read(part)
-        if tensor is not None and isinstance(part, cst.Call):
-            found.append(_Number(part, tensor))
+        calls: list[cst.CSTNode] = []
+        tensor = part
+        while (inner := _read(tensor)) is not None:
+            calls.append(tensor)
+            tensor = inner
+        if calls and isinstance(part, cst.Call):
+            found.append(_Number(part, tensor, tuple(calls)))
     return found
 
 
@@ -113,7 +116,7 @@ def _is_of(draft: Draft, node: cst.CSTNode, function: cst.FunctionDef) -> bool:
 
 
 def _refuse_side_effects(draft: Draft, function: cst.FunctionDef, returned: list[_Number]) -> None:
-    outside = {id(number.whole) for number in returned}
+    outside = {id(call) for number in returned for call in number.calls}
     own = _own_names(function)
     for node in _all_nodes(function.body):
         why = None if id(node) in outside else _side_effect(draft, node, own)
