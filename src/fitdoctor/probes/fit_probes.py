@@ -16,7 +16,7 @@ from fitdoctor.probes import (
     scaling,
     settings,
 )
-from fitdoctor.probes.array_conversion import array_conversion
+from fitdoctor.probes.call_probes import probe_calls
 from fitdoctor.probes.device_feeding import feeding
 from fitdoctor.probes.device_sweep import device_sweep
 from fitdoctor.probes.device_time import device_time
@@ -24,8 +24,6 @@ from fitdoctor.probes.experiment import Data, run_probe
 from fitdoctor.probes.grain_stages import grain_stages
 from fitdoctor.probes.model_probes import ModelExamination
 from fitdoctor.probes.threads import thread_facts
-from fitdoctor.probes.validation_batches import validation_batches
-from fitdoctor.probes.validation_passes import validation_passes
 from fitdoctor.recorder.backends.base import Backend, NotAvailable
 from fitdoctor.recorder.backends.device import device_facts
 from fitdoctor.recorder.backends.eager_switch import eager_switch, place_of_switch
@@ -52,8 +50,6 @@ LOOP_STEP_NS = 5_000_000
 HIDDEN_STEP_NS = 1_000_000
 # Real over frozen step up to which the step itself is the limit.
 AT_CEILING = 1.2
-# Validation below this share of the training is not tried in other batches.
-VALIDATION_SHARE = 0.1
 # Shorter steps have no time to lose on padding.
 PADDING_STEP_NS = 2_000_000
 TRIAL_EXECUTIONS = (10, 50)
@@ -147,7 +143,7 @@ class FitExamination:
                 self._probe("frozen_again", self._frozen_again)
                 if step_ns is not None and step_ns < LOOP_STEP_NS:
                     self._probe("frozen_in_loop", self._frozen_in_loop)
-        self._probe_calls()
+        probe_calls(self._probe, self._backend, self._call, self._facts, self._result)
         if step_ns is None:
             return
         if self._is_eager():
@@ -256,30 +252,6 @@ class FitExamination:
         """All steps of this line so far; a running call is not in its total yet."""
         running = self._call.steps if self._arguments else 0
         return self._call.workload.steps + running
-
-    def _probe_calls(self) -> None:
-        """What is paid at the start of each call, of each validation."""
-        arguments = self._call.arguments
-        # More calls may follow: only then the start of each matters, which the rule asks.
-        if self._facts.get("kind") == "arrays":
-            self._probe(
-                "array_conversion",
-                lambda: array_conversion(
-                    self._backend.name, arguments.get("x"), arguments.get("y")
-                ),
-            )
-        input_probes.probe_validation(self._probe, arguments.get("validation_data"))
-        if self._call.validation > VALIDATION_SHARE * (
-            self._call.validation + self._call.step_total
-        ):
-            if arguments.get("validation_steps") is not None:
-                self._probe("validation_passes", lambda: validation_passes(self._call))
-            self._probe("validation_batches", self._validation_batches)
-
-    def _validation_batches(self) -> Data:
-        # During a fit, Keras on JAX keeps the state out of the variables, which validation reads.
-        self._backend.hold_state(self._call.model, self._result)
-        return validation_batches(self._call)
 
     def _input_may_matter(self, step_ns: float) -> bool:
         """Loading is probed unless the frozen step already explains the real one."""

@@ -63,11 +63,11 @@ from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
 from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
-from fitdoctor.prediction.planner import Machine, Step, workers_for
 from fitdoctor.rules._places import loader_options
+from fitdoctor.rules._processes import about_processes, by_processes
 from fitdoctor.rules.in011 import is_scattered_hdf5
 from fitdoctor.rules.in013 import layers_in_loader
-from fitdoctor.units import duration, percent, size
+from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
 
@@ -75,16 +75,6 @@ PAGE = __doc__ or ""
 BUSY_CORES = 0.6
 # The user's Python is on the stack in at least this share of the samples.
 PYTHON_SHARE = 0.5
-# A batch is packed, sent and unpacked: the pipe costs about as much as the packing.
-SHIPPING_FACTOR = 2.0
-# Worker processes import the script's libraries before their first batch.
-START_PROCESSES_NS = 5e9
-# Shipping takes time of the cores as well, which the price of processes does not know.
-SHARED_ERROR = 0.3
-WORTH_PROCESSES = 1.15
-# The threads of a pool that ask for a batch and take it (usual, least, most): 1.3 ms beside a step
-# of 1 ms on two cores, 0.3 ms where a batch takes 18 ms.
-HANDED_OVER_NS = Interval(1e6, 0.3e6, 2e6)
 # A batch made here in less than this share of the workers' time: shipping is the cost.
 SHIPPED_SHARE = 0.8
 # Kinds of input whose batches are made by Python code in this process.
@@ -152,30 +142,7 @@ class PythonBoundLoader:
             },
             saves={"input_wait": saved},
         )
-        return replace(found, partly=_by_processes(view, found))
-
-
-def _by_processes(view: View, found: Finding) -> Finding | None:
-    """What worker processes give of it, where no one rewrites the Python."""
-    count, after = _processes(view)
-    if count < 2 or found.cure.edits or _is_too_short(view, after):
-        return None
-    edits = loader_options(view, workers=str(count), use_multiprocessing="True")
-    # The processes and the step share the cores.
-    saved = saved_by(
-        view,
-        Interval(after, after, after * (1.0 + SHARED_ERROR)) + HANDED_OVER_NS,
-        overlapped=True,
-        cores=float(count),
-        first_batches=False,
-    )
-    priced = gain(view.costs.total, saved)
-    if not edits or priced.value < WORTH_PROCESSES:
-        return None
-    text = f"worker processes (workers={count}, use_multiprocessing=True)"
-    return replace(
-        found, gain=priced, cure=Cure("unsafe", text, edits), saves={"input_wait": saved}
-    )
+        return replace(found, partly=by_processes(view, found))
 
 
 def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
@@ -331,7 +298,7 @@ def _in_parallel(view: View) -> Cure:
             text = f"make batches in {view.cpus} threads: workers={view.cpus}"
             return Cure("unsafe", text, loader_options(view, workers=str(view.cpus)))
         text = "make batches in parallel, or once before training"
-        return Cure("advice", _and(text, _about_processes(view)))
+        return Cure("advice", _and(text, about_processes(view)))
     return Cure(
         "advice",
         "make samples in parallel: a tf.data map over TensorFlow ops with "
@@ -344,7 +311,7 @@ def _advice(view: View) -> str:
     if kind == "tf.data":
         return "write the function with TensorFlow ops, on whole batches"
     if kind == "PyDataset":
-        return _and("vectorise __getitem__ in NumPy", _about_processes(view))
+        return _and("vectorise __getitem__ in NumPy", about_processes(view))
     if kind == "DataLoader":
         return (
             "vectorise __getitem__ in NumPy, or do it once before training; if that cannot be "
@@ -355,59 +322,6 @@ def _advice(view: View) -> str:
 
 def _and(text: str, more: str) -> str:
     return f"{text}; {more}" if more else text
-
-
-def _about_processes(view: View) -> str:
-    """Whether worker processes would help, from what a batch takes to make and to ship.
-
-    Nothing where they can be given by an edit, which is told beside its price.
-    """
-    here = view.result("in_process")
-    if not here or view.loader is None:
-        return "use_multiprocessing=True helps only where batches are small and epochs long"
-    payload = size(here["payload_bytes"])
-    count, after = _processes(view)
-    if count < 2:
-        return f"processes would not help (a batch of {payload} has to be shipped)"
-    if _is_too_short(view, after):
-        return "this run is too short for worker processes to pay"
-    if loader_options(view, workers=str(count)):
-        return ""
-    after = max(after, view.ceiling_step.value)
-    return (
-        f"if that cannot be done, workers={count}, use_multiprocessing=True: a batch every "
-        f"{duration(after)} (batches of {payload})"
-    )
-
-
-def _processes(view: View) -> tuple[int, float]:
-    """How many worker processes to make batches in, and the time from one batch to the next.
-
-    Fewer than two: they would not help, or it was not measured what a batch takes to ship.
-    """
-    here = view.result("in_process")
-    if not here or view.loader is None or not here.get("pickle_ns"):
-        return 0, 0.0
-    batch = view.loader.ns.value
-    shipping = SHIPPING_FACTOR * here["pickle_ns"]
-    how, count = workers_for(
-        batch,
-        batch,
-        Step(view.ceiling_step.value, view.frozen_cores),
-        Machine(view.cpus),
-        payload_ns=shipping,
-    )
-    return (count, max(batch / count, shipping)) if how == "processes" else (0, 0.0)
-
-
-def _is_too_short(view: View, after: float) -> bool:
-    """Whether the run ends before the start of worker processes is paid back."""
-    here, loader = view.result("in_process"), view.loader
-    if not here or loader is None:
-        return True
-    batches = here.get("length", 0) * (view.passes or 1)
-    saved = loader.ns.value - max(after, view.ceiling_step.value)
-    return bool(saved * batches < START_PROCESSES_NS)
 
 
 RULE = PythonBoundLoader()
