@@ -65,10 +65,13 @@ def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
         (workload.total_ns, gain or Interval.exact(1.0))
         for workload, gain in zip(diagnosis.workloads, gains, strict=True)
     ]
-    return Interval(
-        now / sum(ns / gain.value for ns, gain in pairs),
-        now / sum(ns / gain.low for ns, gain in pairs),
-        now / sum(ns / gain.high for ns, gain in pairs),
+    # What is left may be nearly all of a workload that is not cured; its pace changes as well.
+    return on_another_day(
+        Interval(
+            now / sum(ns / gain.value for ns, gain in pairs),
+            now / sum(ns / gain.low for ns, gain in pairs),
+            now / sum(ns / gain.high for ns, gain in pairs),
+        )
     )
 
 
