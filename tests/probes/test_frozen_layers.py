@@ -7,6 +7,7 @@ import pytest
 
 from fitdoctor.probes.frozen_layers import frozen_layers, has_frozen_layers
 from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.backends.graph_nodes import NODES
 
 keras = pytest.importorskip("keras")
 layers = keras.layers
@@ -24,6 +25,11 @@ def compiled(model):
 
 def chain(*parts):
     return compiled(keras.Sequential([keras.Input((8,)), *parts]))
+
+
+def calls_of(model) -> list[tuple[int, ...]]:
+    """How often each layer remembers being called, and being used."""
+    return [tuple(len(getattr(one, name)) for name in NODES) for one in model.layers]
 
 
 def test_a_model_that_learns_everywhere_has_none() -> None:
@@ -65,7 +71,9 @@ def test_the_rest_is_trained_in_a_copy() -> None:
     hidden = base(layers.Rescaling(0.5)(image), training=False)
     model = compiled(keras.Model(image, dense(1)(layers.Dropout(0.1, name="drop")(hidden))))
     weights = [weight.numpy() for weight in model.weights]
+    config, nodes = model.to_json(), calls_of(model)
     found = frozen_layers(model, BATCH, "mse")
+    assert (model.to_json(), calls_of(model)) == (config, nodes)
     assert found["layers"] == [base.name]
     assert found["behind"] == "drop"
     assert found["parameters"] == base.count_params()

@@ -71,10 +71,18 @@ def test_processes_are_switched_off_where_the_loader_is_made() -> None:
     assert found.cure.edits == (SetKeyword(where, "Rows", "use_multiprocessing", "False"),)
 
 
-def restarted(first_wait: int, *, workers: int = 1, started: float = 2e9, ending: int = 0):
+def restarted(
+    first_wait: int,
+    *,
+    workers: int = 1,
+    started: float = 2e9,
+    ending: int = 0,
+    persistent: bool = False,
+):
     facts = {
         "kind": "DataLoader",
         "workers": workers,
+        "persistent": persistent,
         "file": "/user/data.py",
         "line": 9,
         "made": {"file": "/user/train.py", "line": 42, "call": "DataLoader"},
@@ -90,6 +98,11 @@ def test_silent_where_the_first_batch_comes_at_once() -> None:
 
 def test_silent_without_worker_processes() -> None:
     assert RULE.detect(restarted(2000 * MS, workers=0)) is None
+
+
+def test_silent_where_the_workers_stay() -> None:
+    # What lies between epochs then is something else, however long a fresh start would take.
+    assert RULE.detect(restarted(80 * MS, ending=1800 * MS, persistent=True)) is None
 
 
 def test_silent_where_a_fresh_start_does_not_explain_the_wait() -> None:

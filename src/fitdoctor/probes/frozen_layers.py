@@ -13,6 +13,7 @@ from typing import Any
 from fitdoctor.probes.experiment import Data
 from fitdoctor.probes.windows import measure
 from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.backends.graph_nodes import nodes_kept
 from fitdoctor.recorder.backends.model_state import all_layers
 
 SECONDS = 0.8
@@ -26,6 +27,11 @@ def has_frozen_layers(model: Any) -> bool:
 
 def frozen_layers(model: Any, batch: Any, loss: Any) -> Data:
     """The time of a training step without the frozen layers at the model's input."""
+    with nodes_kept(model):
+        return _without_frozen(model, batch, loss)
+
+
+def _without_frozen(model: Any, batch: Any, loss: Any) -> Data:
     before, first = _split(model)
     frozen = [layer for layer in before if layer.weights]
     if not frozen:

@@ -89,6 +89,8 @@ class ShippingBatches:
         costs, facts, steps = view.costs, view.input, view.steps_per_epoch
         if facts.get("kind") != "DataLoader" or not facts.get("workers") or not steps:
             return None
+        if facts.get("persistent"):
+            return None  # they are there already
         ending = costs.parts.get("epoch_gap", 0.0)
         waited = (costs.first_waits + ending) * steps
         started = (view.result("loader_alone") or {}).get("first_batch_ns") or 0.0

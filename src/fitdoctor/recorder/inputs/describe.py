@@ -62,6 +62,7 @@ def describe_data_loader(loader: Any) -> dict[str, Any]:
     return {
         "kind": "DataLoader",
         "workers": int(loader.num_workers),
+        "persistent": bool(getattr(loader, "persistent_workers", False)),
         "name": type(dataset).__name__,
         "file": code.co_filename if code else None,
         "line": code.co_firstlineno if code else None,
