@@ -102,9 +102,9 @@ class TestSlowLayer:
         assert again is not None
         assert "2 layers Graph" in again.message
 
-    def mapped(self, vectorised: float, **others: Any):
+    def mapped(self, vectorised: float, call: str = "map_fn", **others: Any):
         row = layer("rows", 9 * MS, alone=15 * MS, loops=1, is_user=True, file="/u/m.py", line=7)
-        calls = [{"call": "map_fn", "file": "/u/m.py", "line": 9}]
+        calls = [{"call": call, "file": "/u/m.py", "line": 9}]
         return model_view(row, step_vectorised=windows(vectorised, calls=calls), **others)
 
     def test_a_faster_step_behind_a_slow_loop_gains_nothing(self) -> None:
@@ -135,6 +135,14 @@ class TestSlowLayer:
         assert (finding.where.file, finding.where.line) == ("/u/m.py", 9)
         (edit,) = finding.cure.edits
         assert edit.in_words() == "call vectorized_map() instead of map_fn()"
+        assert finding.cure.safety == "unsafe"
+
+    def test_a_map_of_jax_becomes_vmap(self) -> None:
+        finding = mo003.RULE.detect(self.mapped(4 * MS, call="lax.map"))
+        assert finding is not None
+        assert finding.cure.summary.startswith("jax.vmap instead of lax.map")
+        (edit,) = finding.cure.edits
+        assert edit.in_words() == "jax.vmap(f)(rows) instead of jax.lax.map(f, rows)"
         assert finding.cure.safety == "unsafe"
 
     def test_grouped_convolution_by_trial(self) -> None:

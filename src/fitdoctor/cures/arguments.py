@@ -19,6 +19,7 @@ from fitdoctor.cures.calls import (
     positional,
     refuse_stars,
     same_code,
+    value_start,
 )
 from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
 from fitdoctor.cures.draft import Draft, Splice
@@ -189,16 +190,8 @@ def wrap_argument(draft: Draft, edit: WrapArgument) -> Draft:
     found = argument_of(call, name, position)
     if found is None:
         raise DeclinedEdit(f"{edit.call}() is not given {name or position} here")
-    begin, end = _value_start(draft, found), draft.end(found)
+    begin, end = value_start(draft, found), draft.end(found)
     return draft.spliced(Splice(begin, begin, before), Splice(end, end, edit.after))
-
-
-def _value_start(draft: Draft, argument: cst.Arg) -> int:
-    """Where an argument's value begins, with the parentheses that it may be in."""
-    if argument.keyword is None:
-        return draft.start(argument)
-    equal = draft.text.index("=", draft.end(argument.keyword)) + 1
-    return equal + len(draft.text[equal:]) - len(draft.text[equal:].lstrip())
 
 
 def _which(draft: Draft, edit: WrapArgument) -> tuple[str, int | None]:

@@ -116,6 +116,14 @@ def argument_of(call: cst.Call, name: str, position: int | None) -> cst.Arg | No
     return None
 
 
+def value_start(draft: Draft, argument: cst.Arg) -> int:
+    """Where an argument's value begins, with the parentheses that it may be in."""
+    if argument.keyword is None:
+        return draft.start(argument)
+    equal = draft.text.index("=", draft.end(argument.keyword)) + 1
+    return equal + len(draft.text[equal:]) - len(draft.text[equal:].lstrip())
+
+
 def is_constant(value: cst.BaseExpression) -> bool:
     """Whether a value is written out, rather than taken from a variable."""
     if isinstance(value, _LITERALS):

@@ -22,6 +22,7 @@ from fitdoctor.cures.loops import cast_before, hoist_compile
 from fitdoctor.cures.native import use_keras_ops
 from fitdoctor.cures.settings import add_setting, drop_setting
 from fitdoctor.cures.subscripts import read_all
+from fitdoctor.cures.vmapped import vmap_instead
 from fitdoctor.findings import edits
 
 _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
@@ -30,6 +31,7 @@ _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.RenameKeyword: rename_keyword,
     edits.CallInstead: call_instead,
     edits.RenameCall: rename_call,
+    edits.VmapInstead: vmap_instead,
     edits.AppendCall: append_call,
     edits.ReadPacked: read_packed,
     edits.DatasetOption: dataset_option,

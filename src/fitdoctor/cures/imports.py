@@ -129,7 +129,7 @@ def _imported(
     draft: Draft, statement: str, module: str, name: str, known: dict[str, str]
 ) -> tuple[Draft, str]:
     """The draft with the import added, and the name that it binds."""
-    taken = name in known or any(one.value == name for one in draft.nodes(cst.Name))
+    taken = name in known or name in _names_used(draft)
     if taken and name != module:
         statement, name = f"import {module}", module
     elif taken:
@@ -137,6 +137,18 @@ def _imported(
     offset = behind_imports(draft)
     lead = "" if offset == 0 or draft.text[offset - 1] in "\r\n" else draft.newline
     return draft.spliced(Splice(offset, offset, lead + statement + draft.newline)), name
+
+
+def _names_used(draft: Draft) -> set[str]:
+    """Every name in the file, but for the library of `from library import name`: it binds none."""
+    binds_none: set[cst.CSTNode] = set()
+    for statement in draft.nodes(cst.ImportFrom):
+        part: cst.CSTNode | None = statement.module
+        while isinstance(part, cst.Attribute):
+            part = part.value
+        if part is not None:
+            binds_none.add(part)
+    return {one.value for one in draft.nodes(cst.Name) if one not in binds_none}
 
 
 def before_imports(draft: Draft, own: Iterable[str]) -> tuple[int, set[str]]:

@@ -109,6 +109,17 @@ class RenameCall:
 
 
 @dataclass(frozen=True)
+class VmapInstead:
+    """`jax.lax.map(f, rows)` becomes `jax.vmap(f)(rows)`."""
+
+    where: Where
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return "jax.vmap(f)(rows) instead of jax.lax.map(f, rows)"
+
+
+@dataclass(frozen=True)
 class AppendCall:
     """`.map(decode)` becomes `.map(decode).cache()`."""
 
@@ -336,6 +347,7 @@ Edit = (
     | RenameKeyword
     | CallInstead
     | RenameCall
+    | VmapInstead
     | AppendCall
     | ReadPacked
     | DatasetOption

@@ -21,8 +21,8 @@ operations instead of one large one.
 
 ## Predicted gain
 For a grouped convolution the step of that copy; for `tf.map_fn` and `keras.ops.map` the step with
-`vectorized_map` in their place; for repeated calls the time of one call instead.
-Otherwise the step if the layer needed three times its ideal time.
+`vectorized_map` in their place, for `jax.lax.map` with `jax.vmap`; for repeated calls the time of
+one call instead. Otherwise the step if the layer needed three times its ideal time.
 
 ## Example
 ```python
@@ -38,9 +38,9 @@ class Normalise(keras.layers.Layer):
 On a CPU `Conv2D(64, 3)` or `SeparableConv2D` instead of `Conv2D(64, 3, groups=8)`.
 
 ## Fix safety
-Vectorising keeps the result but for rounding; `vectorized_map` is offered where the model gave the
-same on a batch with it (unsafe: rounding). The rest is advice: another convolution is another
-model.
+Vectorising keeps the result but for rounding; `vectorized_map` or `jax.vmap` is offered where the
+model gave the same on a batch with it (unsafe: rounding). The rest is advice: another convolution
+is another model.
 
 ## When not to
 - Recurrent layers work step by step by nature.
@@ -52,7 +52,7 @@ from __future__ import annotations
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import Edit, RenameCall
+from fitdoctor.findings.edits import Edit, RenameCall, VmapInstead
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.prediction.joint import gain
@@ -211,17 +211,20 @@ class SlowLayer:
 
 
 def _vectorising(calls: list[tuple[str, Where]]) -> Cure:
-    names = " and ".join(sorted({name for name, _ in calls}))
-    if any(name == LAX_MAP for name, _ in calls):
-        return Cure("advice", f"jax.vmap instead of {names}: it gave the same on a batch")
+    twins: dict[str, set[str]] = {}
+    for name, _ in calls:
+        twins.setdefault("jax.vmap" if name == LAX_MAP else "vectorized_map", set()).add(name)
+    changes = [f"{twin} instead of {' and '.join(sorted(twins[twin]))}" for twin in sorted(twins)]
     return Cure(
         "unsafe",
-        f"vectorized_map instead of {names}: it gave the same on a batch",
+        f"{', '.join(changes)}: it gave the same on a batch",
         tuple(_vectorised(name, where) for name, where in calls),
     )
 
 
 def _vectorised(name: str, where: Where) -> Edit:
+    if name == LAX_MAP:
+        return VmapInstead(where)
     # What tells map_fn the result's type, or how to run its loop, has no meaning there.
     return RenameCall(where, name, "vectorized_map", drop=MAP_SETTINGS, positional=2)
 
