@@ -128,6 +128,9 @@ def _watch_learning(recorder: Recorder, hooks: ImportHooks, options: dict[str, A
         graph_clock.ITERATOR_MODULE,
         functools.partial(batch_tap.tap_tensorflow_iterators, recorder, watch.tap),
     )
+    hooks.when_imported(
+        keras_optimizer.OPTIMIZER_MODULE, functools.partial(watch.handed.watch, recorder)
+    )
     if seed is not None:
         # Two runs of an unseeded script can be compared only if both draw the same numbers.
         hooks.when_imported("keras", lambda keras: keras.utils.set_random_seed(seed))

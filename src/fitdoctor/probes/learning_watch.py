@@ -15,6 +15,7 @@ from typing import Any
 from fitdoctor.probes.step_limit import StepCount, end_script
 from fitdoctor.recorder.backends import batches
 from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.backends.handed_weights import HandedWeights
 from fitdoctor.recorder.backends.weights import models_found, weights_now
 from fitdoctor.recorder.calls import Call
 from fitdoctor.recorder.fingerprint import as_array, fingerprint
@@ -53,6 +54,9 @@ class LearningWatch:
         self._outputs: list[Any] = []
         self._model: Any = None
         self._is_over = False
+        self.handed = HandedWeights()
+        self._last_function_call: tuple[Any, Any, Any] | None = None
+        self._digest_before: str | None = None  # of the variables of a loop's models
 
     # -- data ----------------------------------------------------------------------
 
@@ -103,8 +107,9 @@ class LearningWatch:
     def on_loop_boundary(self, loop: Loop) -> None:
         """An iteration of a hand-written loop has ended."""
         self._count.iterated(loop)
+        self._last_function_call = loop.last_function_call
         self._write_batch(fingerprint(_element(loop)))
-        self._end_if_done(self._count.total, None, None)
+        self._end_if_done(self._count.learned, None, None)
 
     # -- losses, outputs, weights --------------------------------------------------
 
@@ -132,6 +137,7 @@ class LearningWatch:
         now = self._recorder.clock()
         if self._begin is None:
             self._begin = now
+            self._digest_before = self._digest() if model is None else None
             # Registered now, so that it runs before what the backend does at exit.
             atexit.register(self._on_exit, os.getpid())
         self._model = model if model is not None else self._model
@@ -143,7 +149,7 @@ class LearningWatch:
         """The script came to its own end before the limit."""
         failed = getattr(sys, "last_type", None) is not None
         if not self._is_over and not failed and os.getpid() == process:
-            self._finish(self._count.total, None)
+            self._finish(self._count.learned, None)
 
     def _finish(self, steps: int, result: Any) -> None:
         self._is_over = True
@@ -162,14 +168,30 @@ class LearningWatch:
     def _arrays(self, result: Any) -> dict[str, Any]:
         if self._model is not None:
             return weights_now(self._model, result)
-        found: dict[str, Any] = {}
         models = models_found()
         if not models:
             raise NotAvailable("no built Keras model was found")
-        for model in models:
-            for name, value in weights_now(model, None).items():
-                found[f"{model.name}:{name}"] = value
-        return found
+        if self._recorder.backend != "jax":
+            return _of_all(models)
+        handed = self.handed.of(models, self._last_function_call)
+        if not handed and self._digest() == self._digest_before:
+            raise NotAvailable("the loop keeps its weights where they were not found")
+        return handed or _of_all(models)
+
+    def _digest(self) -> str | None:
+        """Of the variables of all models, which only a JAX loop may leave as they are."""
+        if self._recorder.backend != "jax":
+            return None
+        found = fingerprint(list(_of_all(models_found()).values()))
+        return found["d"] if found is not None else None
+
+
+def _of_all(models: list[Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for model in models:
+        for name, value in weights_now(model, None).items():
+            found[f"{model.name}:{name}"] = value
+    return found
 
 
 def _element(loop: Loop) -> Any:

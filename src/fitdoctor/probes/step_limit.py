@@ -51,6 +51,11 @@ class StepCount:
         """Steps that are done."""
         return self._closed + sum(loop.iterations for loop in self._loops.values())
 
+    @property
+    def learned(self) -> int:
+        """Steps that are done, with those that no ledger has."""
+        return self.total + sum(loop.missed for loop in self._loops.values())
+
     def _is_inner(self, call: Call) -> bool:
         # The step of a hand-written loop; as in the diagnosis.
         return bool(self._recorder.loops) and call.kind.endswith("_on_batch")

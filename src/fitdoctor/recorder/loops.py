@@ -26,6 +26,7 @@ class Loop:
         self.workload = workload
         self.marker = marker
         self.iterations = 0
+        self.missed = 0  # iterations before it was seen that the loop trains
         self.body_begin: int | None = None
         self.last_element: Any = None
         self.loader: Any = None  # the dataset or DataLoader, if one is iterated
@@ -129,6 +130,7 @@ class LoopWatch:
         marker: str,
         call: Callable[[], Any],
         function: tuple[Any, tuple[Any, ...], dict[str, Any]] | None = None,
+        missed: int = 0,
     ) -> Any:
         """Run a compiled call or an optimizer update, which marks a step if nothing else does."""
         frame = user_frame(sys._getframe(2))
@@ -138,6 +140,7 @@ class LoopWatch:
             return call()  # inside an iteration that a loader already marks
         loop = self._loop_at(frame, marker)
         loop.last_function_call = function
+        loop.missed += missed
         loop.body_ended(self._recorder.clock(), None)
         self._left(loop)
         begin = self._recorder.clock()

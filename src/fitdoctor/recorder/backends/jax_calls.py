@@ -46,6 +46,7 @@ class JittedFunction:
         self._loops = loops
         self._called_with: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
         self._compiled_for: list[Argument] | None = None
+        self._missed = 0  # calls before it was known to run a Keras model
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = self._recorder
@@ -55,13 +56,16 @@ class JittedFunction:
         self._called_with = (args, kwargs)
         try:
             if self.code not in _keras_codes:
-                return self._jitted(*args, **kwargs)
+                result = self._jitted(*args, **kwargs)
+                self._missed += self.code in _keras_codes  # which its tracing has shown
+                return result
             if not is_user_file(sys._getframe(1).f_code.co_filename):
                 return self._jitted(*args, **kwargs)
             call = (self._jitted, args, kwargs)
             if recorder.loops:
                 recorder.loops[-1].last_function_call = call
-            return self._loops.called(MARKER, lambda: self._jitted(*args, **kwargs), call)
+            missed, self._missed = self._missed, 0
+            return self._loops.called(MARKER, lambda: self._jitted(*args, **kwargs), call, missed)
         finally:
             _running.function = None
             self._called_with = ((), {})
