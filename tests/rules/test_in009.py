@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.findings.edits import CastBefore
+from fitdoctor.findings.edits import CastBefore, OneFit
 from fitdoctor.findings.place import Where
 from fitdoctor.rules.in009 import RULE
 from synthetic import MS, fit_workload, restarted_epochs, view, windows
@@ -58,6 +58,8 @@ def test_arrays_of_the_right_type_are_copied_once_in_one_call() -> None:
     found = RULE.detect(view(workload))
     assert found is not None
     assert "fit once" in found.cure.summary
+    assert found.cure.edits == (OneFit(Where("/user/train.py", 88)),)
+    assert found.cure.safety == "unsafe"
     assert found.gain.value > 1.5
 
 
@@ -121,5 +123,5 @@ def test_one_call_is_advised_where_it_gives_clearly_more_than_a_cast() -> None:
     assert found is not None
     assert "fit once" in found.cure.summary
     assert "astype" in found.cure.summary
-    assert found.cure.edits == ()
+    assert found.cure.edits == (OneFit(Where("/user/train.py", 88)),)
     assert found.gain.value > 2.0

@@ -20,6 +20,7 @@ from fitdoctor.cures.epochs import longer_epochs
 from fitdoctor.cures.hooks import skip_batches
 from fitdoctor.cures.loops import cast_before, hoist_compile
 from fitdoctor.cures.native import use_keras_ops
+from fitdoctor.cures.one_fit import one_fit
 from fitdoctor.cures.settings import add_setting, drop_setting
 from fitdoctor.cures.subscripts import read_all
 from fitdoctor.cures.vmapped import vmap_instead
@@ -43,6 +44,7 @@ _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.AddSetting: add_setting,
     edits.SkipBatches: skip_batches,
     edits.LongerEpochs: longer_epochs,
+    edits.OneFit: one_fit,
     edits.UseKerasOps: use_keras_ops,
     edits.ReadAll: read_all,
     edits.HoistCompile: hoist_compile,

@@ -10,7 +10,7 @@ from fitdoctor.cures.calls import argument_of, called_name, find_call, positiona
 from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
 from fitdoctor.cures.draft import Draft, Splice
 from fitdoctor.cures.names import bound_in, is_bound_here, names_in
-from fitdoctor.cures.statements import loops_around, put_before, scope_of, statement_of
+from fitdoctor.cures.statements import is_only, loops_around, put_before, scope_of, statement_of
 from fitdoctor.findings.edits import CastBefore, HoistCompile
 
 # Uses of an array for which its type makes no difference, or which cast it themselves.
@@ -79,7 +79,7 @@ def hoist_compile(draft: Draft, edit: HoistCompile) -> Draft:
     loops = loops_around(draft, call)
     if not loops:
         return _compiled_once(draft, statement, call)
-    if not isinstance(statement, cst.SimpleStatementLine) or not _is_only(statement, call):
+    if not is_only(statement, call):
         raise DeclinedEdit("what compile() returns is used, or more is on its line")
     if draft.parent(statement) is not loops[0].body:
         raise DeclinedEdit("compile() is not called in every round of its loop")
@@ -100,7 +100,7 @@ def _compiled_once(draft: Draft, statement: cst.CSTNode, call: cst.Call) -> Draf
     scope = scope_of(draft, call)
     if not isinstance(scope, cst.FunctionDef):
         raise DeclinedEdit("compile() is not in a loop here")
-    if not isinstance(statement, cst.SimpleStatementLine) or not _is_only(statement, call):
+    if not is_only(statement, call):
         raise DeclinedEdit("what compile() returns is used, or more is on its line")
     if not isinstance(call.func, cst.Attribute) or draft.parent(statement) is not scope.body:
         raise DeclinedEdit("compile() is not called in every round of its loop")
@@ -130,11 +130,6 @@ def _compiled_once(draft: Draft, statement: cst.CSTNode, call: cst.Call) -> Draf
             raise DeclinedEdit("the learning rate is a schedule made anew in each round")
         text += f"{draft.newline}{indent}{model}.optimizer.{_RATE} = {value}"
     return draft.spliced(Splice(start, draft.end(statement), text))
-
-
-def _is_only(statement: cst.SimpleStatementLine, call: cst.Call) -> bool:
-    small = statement.body[0]
-    return len(statement.body) == 1 and isinstance(small, cst.Expr) and small.value is call
 
 
 def _rate(call: cst.Call) -> cst.Arg | None:

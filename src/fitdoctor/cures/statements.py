@@ -53,6 +53,14 @@ def assigned_name(statement: cst.CSTNode, value: cst.CSTNode | None) -> str | No
     return target.value if isinstance(target, cst.Name) else None
 
 
+def is_only(statement: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether a statement is a call, and nothing else is on its line."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return False
+    small = statement.body[0]
+    return isinstance(small, cst.Expr) and small.value is call
+
+
 def put_before(draft: Draft, node: cst.CSTNode, lines: Iterable[str]) -> Draft:
     """New statements before the one that a node is in."""
     start = draft.start(statement_of(draft, node))

@@ -305,6 +305,17 @@ class LongerEpochs:
 
 
 @dataclass(frozen=True)
+class OneFit:
+    """`for epoch in range(20): model.fit(x, y)` becomes `model.fit(x, y, epochs=20)`."""
+
+    where: Where
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return "call fit() once, with as many epochs as the loop has rounds"
+
+
+@dataclass(frozen=True)
 class UseKerasOps:
     """`tf.numpy_function(sine, [x], tf.float32)` becomes `sine(x)`, with `keras.ops` in `sine`."""
 
@@ -359,6 +370,7 @@ Edit = (
     | AddSetting
     | SkipBatches
     | LongerEpochs
+    | OneFit
     | UseKerasOps
     | ReadAll
     | HoistCompile

@@ -33,8 +33,9 @@ model.fit(x, y, epochs=20)                 # or one tf.data.Dataset, made once
 ```
 
 ## Fix safety
-Casting once gives the same numbers bit for bit. One call instead of many keeps the weights, too,
-but callbacks that count epochs see other numbers.
+Casting once gives the same numbers bit for bit. One call instead of many draws another random order
+of the samples (none with `shuffle=False`), and callbacks that count epochs see other numbers:
+unsafe. It is written where the loop has nothing in it but the call, without callbacks.
 
 ## When not to
 One call of `fit` on TensorFlow, or epochs of many steps: the conversion does not matter.
@@ -47,7 +48,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import CastBefore, Edit
+from fitdoctor.findings.edits import CastBefore, Edit, OneFit
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
@@ -75,6 +76,7 @@ class Plan(NamedTuple):
 
     saves: dict[str, Interval]
     summary: str
+    safety: Safety
     edits: tuple[Edit, ...] = ()
 
     @property
@@ -122,7 +124,7 @@ class ArrayConversion:
             where=place_of(view.recorded),
             message=_message(view, measured, start_up, in_gaps),
             gain=plan.gain(view),
-            cure=Cure("safe", plan.summary, plan.edits),
+            cure=Cure(plan.safety, plan.summary, plan.edits),
             evidence={
                 "start_up_ns": None if start_up is None else round(start_up),
                 "conversion_ns": measured["as_is_ns"],
@@ -158,7 +160,7 @@ def _cast_once(view: View, measured: dict[str, Any], in_start: float, in_gaps: f
         if times and view.costs.parts.get(part)
     }
     summary = f'cast once before training: x = x.astype("{measured["floatx"]}")'
-    return Plan(saves, summary, _edits(view, measured))
+    return Plan(saves, summary, "safe", _casts(view, measured))
 
 
 def _at_most(saved: float, part: float) -> Interval:
@@ -185,12 +187,13 @@ def _one_call(view: View, measured: dict[str, Any], *, casts: bool) -> Plan:
         "epoch_gap": Interval(most * ONE_END, 0.0, most * ONE_START),
         "step": _first_steps(view),
     }
+    once = "call fit once with more epochs"
     if casts:
-        floatx = measured["floatx"]
-        return Plan(saves, f'cast once (x.astype("{floatx}")), and call fit once with more epochs')
-    return Plan(
-        saves, "call fit once with more epochs, or make one tf.data.Dataset before the loop"
-    )
+        summary = f'cast once (x.astype("{measured["floatx"]}")), and {once}'
+    else:
+        summary = f"{once}, or make one tf.data.Dataset before the loop"
+    # The order of the samples is drawn once, and callbacks would count other epochs.
+    return Plan(saves, summary, "unsafe", (*_casts(view, measured), *_merged(view)))
 
 
 def _better(view: View, plans: Sequence[Plan]) -> Plan:
@@ -235,7 +238,14 @@ def _first_steps(view: View) -> Interval:
     return Interval(slower, 0.0, slower)
 
 
-def _edits(view: View, measured: dict[str, Any]) -> tuple[Edit, ...]:
+def _merged(view: View) -> tuple[Edit, ...]:
+    recorded = view.recorded
+    if recorded.kind != "fit" or not recorded.file or not recorded.line:
+        return ()
+    return (OneFit(Where(recorded.file, recorded.line)),)
+
+
+def _casts(view: View, measured: dict[str, Any]) -> tuple[Edit, ...]:
     """A cast of each array that needs one, before the loop of calls."""
     recorded = view.recorded
     if not recorded.file or not recorded.line:
