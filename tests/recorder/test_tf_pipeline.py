@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from fitdoctor.probes.dataset_timing import Iterators, bytes_of, time_dataset
 from fitdoctor.probes.pipeline import Ablation
 from fitdoctor.probes.pipeline_trials import PipelineTrials
+from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.inputs import tf_data, tf_edits
 from fitdoctor.recorder.inputs.generators import generator_alone, one_shot_source
 from fitdoctor.recorder.inputs.tf_pipeline import SOURCES, TRANSFORMATIONS, made_of, substituted
@@ -356,6 +358,41 @@ def test_batches_are_kept_where_only_batching_follows_the_work(tf: Any) -> None:
     found = cache()
     assert (found["stage"], found["work"]) == (1, 2)
     assert found["per_batch"] == 1
+
+
+def in_python(tf: Any, number: Any) -> Any:
+    """A map that works in Python, on what a function makes of an index."""
+
+    def work(index: Any) -> Any:
+        return np.float32(sum(int(index) * k for k in range(3000)) + number(int(index)))
+
+    return lambda x: tf.numpy_function(work, [x], tf.float32)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        lambda index: np.random.default_rng().integers(0, 2),  # one in two is the same by chance
+        lambda index: 0 * np.random.random(),  # drawn, if to no effect
+        lambda index: 0 * random.random(),
+    ],
+    ids=["own generator", "numpy", "python"],
+)
+def test_python_that_draws_random_numbers_is_never_cached(tf: Any, number: Any) -> None:
+    dataset = tf.data.Dataset.range(4000).map(in_python(tf, number)).batch(32)
+    wanted = dict(trials_of(dataset).wanted())
+    assert "trial_cache" not in wanted
+    with pytest.raises(NotAvailable, match="two passes"):
+        wanted["trial_cache_python"]()
+
+
+def test_python_that_repeats_itself_may_be_cached(tf: Any) -> None:
+    dataset = tf.data.Dataset.range(4000).map(in_python(tf, lambda index: 0)).batch(32)
+    found = dict(trials_of(dataset).wanted())["trial_cache_python"]()
+    assert found["python"] is True
+    assert found["keeps_order"] is True
+    assert found["elements"] * found["per_batch"] in (125, 128_000)
+    assert min(found["as_written"]) > 3 * max(found["ns"])
 
 
 def test_random_work_is_never_cached(tf: Any) -> None:

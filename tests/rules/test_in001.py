@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.findings.edits import AppendCall
+from fitdoctor.findings.place import Where
 from fitdoctor.rules.in001 import RULE
-from synthetic import MS, fit_workload, loader, slow_pipeline, stage, view, windows
+from synthetic import MS, fit_workload, loader, slow_pipeline, stage, trial, view, windows
 
 PYDATASET = {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9, "name": "Rows"}
 
@@ -328,3 +330,50 @@ def test_as_tensorflow_ops_the_python_between_native_calls_goes_too() -> None:
     assert found is not None
     # 40 ms of native work on two cores, beside a step of 4 ms.
     assert 62 * MS / found.gain.value == pytest.approx((40 + 4 + 2) / 2 * MS, rel=0.1)
+
+
+PYTHON_MAP = (
+    stage("batch", 0),
+    stage("map", 1, python=True, file="/user/data.py", line=20),
+    stage("from_tensor_slices", 2, inputs=[]),
+)
+
+
+def python_pipeline(detail: dict | None = None, **facts):
+    told = {
+        "stage": 1,
+        "elements": 1000,
+        "element_bytes": 100_000,
+        "available_bytes": 8 * 10**9,
+        "per_batch": 32.0,
+        "keeps_order": True,
+        "python": True,
+        **facts,
+    }
+    probes = {
+        "loader_alone": loader(30 * MS, user_share=0.95),
+        "trial_cache_python": trial(0.3 * MS, 30 * MS, **told),
+    }
+    return RULE.detect(view(slow_pipeline(*PYTHON_MAP, probes=probes, detail=detail)))
+
+
+@pytest.mark.parametrize(
+    ("detail", "facts"),
+    [({"epochs": 1}, {}), (None, {"element_bytes": 10**8}), (None, {"element_bytes": None})],
+    ids=["one epoch", "larger than memory", "of unknown size"],
+)
+def test_python_in_a_pipeline_is_not_cached(detail: dict | None, facts: dict) -> None:
+    found = python_pipeline(detail, **facts)
+    assert found is not None
+    assert found.partly is None
+
+
+def test_python_that_repeats_itself_is_cached_by_an_edit() -> None:
+    found = python_pipeline()
+    assert found is not None
+    assert found.cure.safety == "advice"
+    part = found.partly
+    assert part is not None
+    assert part.cure.safety == "unsafe"
+    assert part.cure.edits == (AppendCall(Where("/user/data.py", 20), "map", ".cache()"),)
+    assert part.gain.value == pytest.approx(15, rel=0.1)

@@ -19,6 +19,7 @@ from fitdoctor.probes.memory import MEMORY_SHARE, available_bytes
 from fitdoctor.probes.packed_trial import stored
 from fitdoctor.probes.pipeline import PASS_ON, Ablation
 from fitdoctor.recorder.backends.base import NotAvailable
+from fitdoctor.recorder.backends.randomness import global_state
 from fitdoctor.recorder.inputs import keras_arrays, tf_edits
 from fitdoctor.recorder.inputs.tf_data import Stage
 from fitdoctor.recorder.inputs.tf_pipeline import substituted
@@ -41,7 +42,8 @@ NOTABLE_FILL_NS = 50_000_000
 HANDS_ON = frozenset({*PASS_ON, "batch", "shard", "zip"})
 # Elements of a batch that come one by one from Python.
 MANY_ELEMENTS = 4
-COMPARED = 4  # elements of two passes that are compared
+# Elements of two passes that are compared: the least, and as many as this time allows, at most.
+COMPARED, COMPARED_NS, MOST_COMPARED = 4, 1_000_000_000, 64
 
 Trial = tuple[str, Callable[[], Data]]
 
@@ -80,6 +82,8 @@ class PipelineTrials:
             found.append(("trial_cache", self._cache))
             if self._outgrows_memory():
                 found.append(("trial_packed", self._packed))
+        elif self._cache_stage(of_python=True) is not None:
+            found.append(("trial_cache_python", self._cache))
         if self._has_short_maps():
             found.append(("trial_batch_first", self._batch_first))
         if self._has_serial_random_map():
@@ -170,8 +174,15 @@ class PipelineTrials:
             ["batch", "shuffle"],
         )
 
-    def _cache_stage(self) -> Stage | None:
-        """The last stage whose output is the same in every pass, if it is worth keeping."""
+    def _kept_stage(self) -> Stage | None:
+        return self._cache_stage() or self._cache_stage(of_python=True)
+
+    def _cache_stage(self, *, of_python: bool = False) -> Stage | None:
+        """The last stage whose output is the same in every pass, if it is worth keeping.
+
+        Args:
+            of_python: count what Python does as well.
+        """
         chain = self._main_chain()
         found: Stage | None = None
         work = 0.0
@@ -184,7 +195,7 @@ class PipelineTrials:
                 break
             # Reading, batching and shuffling are no preprocessing, and Python is another cause.
             is_work = stage.inputs and stage.op not in (*HANDS_ON, "shuffle")
-            if is_work and not stage.python:
+            if is_work and (of_python or not stage.python):
                 work += self._own_ns(stage)
             # Single elements can still be shuffled behind the cache.
             if stage.op not in ("prefetch", "with_options", *tf_edits.BATCHING):
@@ -251,7 +262,7 @@ class PipelineTrials:
 
     def _kept(self, *, in_batches: bool = False) -> tuple[Stage, float]:
         """The stage whose output is to be kept, and how many of its elements make a batch."""
-        work = self._cache_stage()
+        work = self._kept_stage()
         if work is None:
             raise NotAvailable("no stage is worth caching")
         # What comes in another order each time is kept one by one, to be shuffled behind the cache.
@@ -270,7 +281,7 @@ class PipelineTrials:
         known = int(stage.dataset.cardinality().numpy())
         return {
             "stage": stage.number,
-            "work": work.number if (work := self._cache_stage()) is not None else None,
+            "work": work.number if (work := self._kept_stage()) is not None else None,
             "elements": known if known > 0 else None,
             "per_batch": per_batch,
             "keeps_order": not any(s.reorders or s.op == "shuffle" for s in self._above(stage)),
@@ -322,10 +333,18 @@ class PipelineTrials:
         return [stage, *tf_edits.chain_above(self._stages, stage.number)]
 
     def _repeats(self, stage: Stage) -> bool:
-        """Whether two passes give the same elements, where Python makes them."""
-        few = stage.dataset.take(COMPARED)
+        """Whether two passes give the same elements, where Python makes them.
+
+        What draws from Python's or NumPy's own generators does not, even if it happens to.
+        """
+        timing = self._ablation.times.get(stage.number)
+        in_time = 0 if timing is None else int(COMPARED_NS / 2 / max(1.0, timing.ns))
+        few = stage.dataset.take(max(COMPARED, min(MOST_COMPARED, in_time)))
+        before = global_state()
         pairs = zip(few, few, strict=True)
-        return all(tf_edits.is_same(one, other) for one, other in pairs)
+        return all(tf_edits.is_same(one, other) for one, other in pairs) and (
+            global_state() == before
+        )
 
     def _batch_first(self) -> Data:
         dataset, batch, maps = tf_edits.maps_after_batch(self._dataset, self._stages)

@@ -41,11 +41,14 @@ class Rows(keras.utils.PyDataset):
 ```
 or TensorFlow ops on a batched tf.data pipeline. If the work cannot be vectorised and a batch is
 small, `PyDataset(workers=N, use_multiprocessing=True)` uses more cores. The report says whether
-that would help here, from the time to make a batch and the time to ship it.
+that would help here, from the time to make a batch and the time to ship it. In a tf.data pipeline
+whose Python gave the same in two passes and drew no random numbers, `.cache()` behind it keeps
+what it made in the first epoch; that is offered beside the rewrite, with its own gain.
 
 ## Fix safety
 Vectorising keeps samples and order; check that the numbers agree. Random augmentation draws its
-numbers in another order afterwards.
+numbers in another order afterwards. A cache is unsafe, since only some elements of two passes were
+compared.
 
 ## When not to
 - The loader waits for disk or network and the CPU is idle: that is IN002, and threads do help.
@@ -62,12 +65,14 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.loader_cure import input_is_slow, saved_by
-from fitdoctor.rules._places import loader_options
+from fitdoctor.prediction.loader_cure import input_is_slow, saved_by, saved_by_trial
+from fitdoctor.probes.memory import MEMORY_SHARE
+from fitdoctor.rules._places import cached_after, loader_options
 from fitdoctor.rules._processes import about_processes, by_processes
+from fitdoctor.rules.in004 import cached_bytes, is_read_again
 from fitdoctor.rules.in011 import is_scattered_hdf5
 from fitdoctor.rules.in013 import layers_in_loader
-from fitdoctor.units import duration, percent
+from fitdoctor.units import duration, percent, size
 
 PAGE = __doc__ or ""
 
@@ -89,6 +94,7 @@ ONCE = Interval(300.0, 20.0, 1000.0)
 ELEMENT_BY_OPS_NS = Interval(30_000.0, 20_000.0, 300_000.0)
 # Native calls take at least this share of the work: rewriting the loop around them gains little.
 MOSTLY_NATIVE = 0.5
+WORTH_KEEPING = 1.15
 
 
 class PythonBoundLoader:
@@ -142,7 +148,7 @@ class PythonBoundLoader:
             },
             saves={"input_wait": saved},
         )
-        return replace(found, partly=by_processes(view, found))
+        return replace(found, partly=by_processes(view, found) or _kept(view, found))
 
 
 def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
@@ -175,6 +181,25 @@ def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
         cores=float(view.cpus),
     )
     return (side_by_side, True) if side_by_side.value > saved.value else (saved, False)
+
+
+def _kept(view: View, found: Finding) -> Finding | None:
+    """What a cache behind the Python gives, where two passes were the same bit for bit."""
+    trial = view.trial("trial_cache_python")
+    if trial is None or found.cure.edits or not is_read_again(view, trial):
+        return None
+    stage = view.stage(int(trial.data["stage"]))
+    kept, free = cached_bytes(view, trial), trial.data.get("available_bytes")
+    if stage is None or kept is None or free is None or kept > MEMORY_SHARE * free:
+        return None
+    saved = saved_by_trial(view, trial)
+    priced, edits = gain(view.costs.total, saved), cached_after(view, stage)
+    if not edits or priced.value < WORTH_KEEPING:
+        return None
+    text = f"keep what it makes ({size(kept)}) from the second epoch on: .cache() behind it"
+    return replace(
+        found, gain=priced, cure=Cure("unsafe", text, edits), saves={"input_wait": saved}
+    )
 
 
 def _at_once(view: View, loader: Loader, native: float) -> Interval:

@@ -84,7 +84,7 @@ class RecomputedPreprocessing:
         if trial is None or view.loader is None or not input_is_slow(view):
             return None
         stage = view.stage(int(trial.data["stage"]))
-        if stage is None or not _is_read_again(view, trial) or _is_overhead(view, trial):
+        if stage is None or not is_read_again(view, trial) or _is_overhead(view, trial):
             return None
         if _is_opening_files(view):
             return None
@@ -196,7 +196,7 @@ def _packing(stage: StageCost, trial: Trial, stored: int, seconds: float) -> Cur
     )
 
 
-def _is_read_again(view: View, trial: Trial) -> bool:
+def is_read_again(view: View, trial: Trial) -> bool:
     """Whether there is a second pass, also where `repeat` makes one epoch of many."""
     if view.passes is None or view.passes > 1:
         return True

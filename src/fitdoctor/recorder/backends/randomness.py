@@ -30,6 +30,13 @@ def snapshot_python(*owners: Any) -> Callable[[], None]:
     return restore
 
 
+def global_state() -> tuple[Any, ...]:
+    """The state of the global generators: another one after a call means that it drew numbers."""
+    numpy = sys.modules.get("numpy")
+    state: Any = numpy.random.get_state() if numpy is not None else None
+    return random.getstate(), None if state is None else (state[1].tobytes(), *state[2:])
+
+
 def _collect(owner: Any, depth: int, seen: set[int], restores: list[Callable[[], None]]) -> None:
     if id(owner) in seen or depth < 0:
         return
