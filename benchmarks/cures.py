@@ -35,7 +35,8 @@ ROOT = Path(__file__).parents[1]
 RESULT = Path(__file__).parent / "results" / "cures.json"
 LIMIT_S = 600.0
 AS_GOOD = 0.9  # of the expert's speed-up
-LEVELS: dict[str, tuple[str, ...]] = {"safe": (), "unsafe": ("--unsafe",)}
+PACK = ("--pack", "packs")  # a folder, for cures that store data
+LEVELS: dict[str, tuple[str, ...]] = {"safe": PACK, "unsafe": ("--unsafe", *PACK)}
 SAME_PROGRAM = {"ratio": 1.0, "low": 1.0, "high": 1.0, "from": "the expert's very program"}
 
 Row = dict[str, Any]
@@ -151,10 +152,12 @@ def _prove_levels(bench: Bench, row: Row) -> None:
         if cured == texts:
             continue  # nothing that the level before did not do
         texts = cured
-        differ = ["--may-differ"] if options else []
+        differ = ["--may-differ"] if level == "unsafe" else []
         row[level] = _facts(bench.proof("--from", "slow.rec", *options, *differ, "slow.py"))
     if texts == before:
-        row["reason"] = bench.proof("--from", "slow.rec", "--unsafe", "slow.py").get("reason")
+        row["reason"] = bench.proof("--from", "slow.rec", *LEVELS["unsafe"], "slow.py").get(
+            "reason"
+        )
         return
     row["of_expert"] = _of_expert(bench, texts)
 
