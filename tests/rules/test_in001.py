@@ -377,3 +377,40 @@ def test_python_that_repeats_itself_is_cached_by_an_edit() -> None:
     assert part.cure.safety == "unsafe"
     assert part.cure.edits == (AppendCall(Where("/user/data.py", 20), "map", ".cache()"),)
     assert part.gain.value == pytest.approx(15, rel=0.1)
+
+
+def native_rows(tried_ns: float, **detail):
+    """Batches of 19 ms, mostly native, and what two threads made of them."""
+    data = loader(19 * MS, user_share=0.95)
+    data["stacks"]["lock_share"] = 0.2
+    native = {"native_ns": 17 * MS, "traced_ns": 30 * MS, "events": 9, "complete": True}
+    shipped = {"payload_bytes": 10**8, "pickle_ns": 50 * MS, "length": 50}
+    made = windows(19 * MS, thread_cpu_ns=19 * MS, native=native, **shipped)
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "input": PYDATASET,
+        "loader_alone": data,
+        "in_process": made,
+        "trial_busy_threads": windows(tried_ns, own_cores=1.5),
+    }
+    return RULE.detect(
+        view(fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, probes=probes, detail=detail))
+    )
+
+
+def test_threads_are_priced_by_their_trial() -> None:
+    found = native_rows(12 * MS)
+    assert found is not None
+    assert "threads" in found.cure.summary
+    assert found.gain.value == pytest.approx(20 / 12, rel=0.05)
+
+
+def test_threads_that_did_not_help_are_not_offered() -> None:
+    found = native_rows(18.9 * MS)
+    assert found is None or "threads" not in found.cure.summary
+
+
+def test_the_queue_of_workers_takes_a_tenth_of_a_second_at_the_end_of_an_epoch() -> None:
+    found = native_rows(12 * MS, steps_per_epoch=50)
+    assert found is not None
+    assert found.gain.value == pytest.approx(20 / 14, rel=0.05)

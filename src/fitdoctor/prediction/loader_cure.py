@@ -24,6 +24,8 @@ UNTOLD = 0.15
 LITTLE_OVERLAP = 0.4
 # Keras's queue of a PyDataset holds ten batches.
 MOST_QUEUED = 10.0
+# At the end of an epoch, Keras waits this long to see that the queue of its workers stays empty.
+QUEUE_ENDS_NS = 1e8
 # A loader of up to this many steps is hidden, or nearly so, when it runs beside the step.
 NEARLY_HIDDEN = 1.5
 
@@ -99,6 +101,15 @@ def saved_by(
     later = max(first_saved_ns, _of_first_batch(view, loader.value - loader_after.value))
     between = min(later, view.costs.between_epochs)
     return now.minus(then) + Interval(between, 0.5 * between, between)
+
+
+def of_new_queue(view: View) -> Interval:
+    """What workers cost per step at the end of each epoch, where a PyDataset has none so far."""
+    made = view.input
+    has_queue = int(made.get("workers") or 0) > 1 or bool(made.get("use_multiprocessing"))
+    if made.get("kind") != "PyDataset" or has_queue or not view.steps_per_epoch:
+        return Interval.exact(0.0)
+    return Interval.exact(QUEUE_ENDS_NS / view.steps_per_epoch)
 
 
 def loads_beside(view: View) -> bool:

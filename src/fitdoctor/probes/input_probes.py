@@ -55,15 +55,18 @@ def _probe_sources(probe: Run, ablation: Ablation, iterators: Iterators) -> None
 
 
 def probe_workers(probe: Run, adapter: Any, loader: Data | None, backend: str) -> None:
-    """A PyDataset: one batch in this thread, its payload, and threads where it waits."""
+    """A PyDataset: one batch in this thread, its payload, and threads where they may help."""
     dataset = adapter.py_dataset
     probe("adapter_floor", lambda: worker_trials.adapter_floor(adapter, backend))
-    probe("in_process", lambda: worker_trials.in_process(dataset))
+    made = probe("in_process", lambda: worker_trials.in_process(dataset))
     busy = loader["own_cores"] + loader["children_cores"] if loader else 1.0
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     wanted = min(worker_trials.MOST_THREADS, worker_trials.THREADS_PER_CORE * cpus)
     if busy < IDLE_CORES and dataset.workers < wanted:
         probe("trial_threads", lambda: worker_trials.threads(adapter, wanted))
+    elif dataset.workers < cpus and made is not None and worker_trials.is_native(made):
+        # Whether native calls let go of Python's lock, and for how long, only a trial tells.
+        probe("trial_busy_threads", lambda: worker_trials.threads(adapter, cpus))
 
 
 def probe_hdf5(probe: Run, reads: Hdf5Reads, steps: int) -> None:

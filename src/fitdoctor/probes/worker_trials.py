@@ -23,6 +23,8 @@ PICKLED = 3
 # Reads that wait share the cores: several per core, but a server is not to be flooded.
 THREADS_PER_CORE = 2
 MOST_THREADS = 16
+# Less native work than this leaves Python's lock with one thread at a time.
+NATIVE_SHARE = 0.3
 
 
 def in_process(dataset: Any) -> Data:
@@ -76,6 +78,12 @@ def shipping(batch: Any) -> Data:
         spent.append(time.perf_counter() - begin)
         size = len(packed)
     return {"payload_bytes": size, "pickle_ns": round(min(spent) * 1e9)}
+
+
+def is_native(made: Data) -> bool:
+    """Whether enough of a batch is made in native calls for threads to share it."""
+    native = (made.get("native") or {}).get("native_ns") or 0
+    return bool(native >= NATIVE_SHARE * made["thread_cpu_ns"])
 
 
 def threads(adapter: Any, workers: int) -> Data:

@@ -8,7 +8,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.loader_cure import saved_by
+from fitdoctor.prediction.loader_cure import of_new_queue, saved_by
 from fitdoctor.prediction.planner import Machine, Step, workers_for
 from fitdoctor.rules._places import loader_options
 from fitdoctor.units import duration, size
@@ -38,7 +38,7 @@ def by_processes(view: View, found: Finding) -> Finding | None:
         overlapped=True,
         cores=float(count),
         first_batches=False,
-    )
+    ).minus(of_new_queue(view))
     priced = gain(view.costs.total, saved)
     if not edits or priced.value < WORTH_PROCESSES:
         return None

@@ -65,7 +65,12 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
-from fitdoctor.prediction.loader_cure import input_is_slow, saved_by, saved_by_trial
+from fitdoctor.prediction.loader_cure import (
+    input_is_slow,
+    of_new_queue,
+    saved_by,
+    saved_by_trial,
+)
 from fitdoctor.probes.memory import MEMORY_SHARE
 from fitdoctor.rules._places import cached_after, loader_options
 from fitdoctor.rules._processes import about_processes, by_processes
@@ -174,13 +179,22 @@ def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
     )
     if native < MOSTLY_NATIVE or view.cpus < 2:
         return saved, False
-    side_by_side = saved_by(
+    side_by_side = _tried_in_threads(view) or saved_by(
         view,
         _at_once(view, loader, native).scaled(1.0 / view.cpus) + floor,
         overlapped=True,
         cores=float(view.cpus),
     )
     return (side_by_side, True) if side_by_side.value > saved.value else (saved, False)
+
+
+def _tried_in_threads(view: View) -> Interval | None:
+    """What threads save of a PyDataset's batches, where they were tried."""
+    after, data = view.probe_ns("trial_busy_threads"), view.result("trial_busy_threads")
+    if after is None or data is None:
+        return None
+    cores = float(data["own_cores"])
+    return saved_by(view, after, overlapped=True, cores=cores).minus(of_new_queue(view))
 
 
 def _kept(view: View, found: Finding) -> Finding | None:

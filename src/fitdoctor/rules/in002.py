@@ -61,6 +61,7 @@ from fitdoctor.prediction.loader_cure import (
     input_is_slow,
     is_taken_in_turns,
     loads_beside,
+    of_new_queue,
     saved_by,
     saved_by_trial,
 )
@@ -187,7 +188,8 @@ def saved_in_flight(view: View, times: float) -> Interval:
         return saved_by_trial(view, trial, overlapped=True)
     # An epoch's first batch is one read, which takes as long as before.
     then = view.probe_ns("trial_threads") or with_reads(view, times)
-    return saved_by(view, then, overlapped=True, first_batches=False)
+    saved = saved_by(view, then, overlapped=True, first_batches=False)
+    return saved.minus(of_new_queue(view))
 
 
 def read_place(view: View) -> Where | None:
