@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fitdoctor.findings.edits import AppendCall
+from fitdoctor.findings.edits import AppendCall, Memoise
 from fitdoctor.findings.place import Where
 from fitdoctor.rules.in001 import RULE
 from synthetic import MS, fit_workload, loader, slow_pipeline, stage, trial, view, windows
@@ -414,3 +414,56 @@ def test_the_queue_of_workers_takes_a_tenth_of_a_second_at_the_end_of_an_epoch()
     found = native_rows(12 * MS, steps_per_epoch=50)
     assert found is not None
     assert found.gain.value == pytest.approx(20 / 14, rel=0.05)
+
+
+def same_rows(epochs: int = 10, **facts):
+    """A PyDataset that gave the same batches again, and whose batches cost 0.2 ms if kept."""
+    native = {"native_ns": 0, "traced_ns": 60 * MS, "events": 9, "complete": True, "random": False}
+    made = windows(19 * MS, thread_cpu_ns=19 * MS, native=native)
+    same = {
+        "same": True,
+        "compared": 20,
+        "length": 50,
+        "hooks": [],
+        "hashable": True,
+        "available_bytes": 10**9,
+    }
+    probes = {
+        "frozen_batch": windows(2 * MS),
+        "input": PYDATASET,
+        "loader_alone": loader(19 * MS, user_share=0.95),
+        "in_process": {**made, "payload_bytes": 10**6, "pickle_ns": 50 * MS, "length": 50},
+        "adapter_floor": windows(0.2 * MS),
+        "same_batches": {**same, **facts},
+    }
+    detail = {"epochs": epochs, "steps_per_epoch": 50}
+    return RULE.detect(
+        view(fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, probes=probes, detail=detail))
+    )
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"epochs": 1},
+        {"same": False},
+        {"hooks": ["on_epoch_end"]},
+        {"hashable": False},
+        {"available_bytes": 90 * 10**6},
+        {"available_bytes": None},
+    ],
+    ids=["one epoch", "other batches", "shuffles itself", "no key", "no room", "room unknown"],
+)
+def test_batches_that_may_change_or_do_not_fit_are_not_kept(facts: dict) -> None:
+    found = same_rows(**facts)
+    assert found is not None
+    assert found.partly is None
+
+
+def test_the_same_batches_are_kept_by_an_edit() -> None:
+    found = same_rows()
+    assert found is not None
+    assert found.partly is not None
+    assert found.partly.cure.edits == (Memoise(Where("/user/data.py", 9), "__getitem__"),)
+    assert found.partly.cure.safety == "unsafe"
+    assert found.partly.gain.value == pytest.approx(9, rel=0.15)

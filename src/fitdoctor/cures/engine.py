@@ -19,6 +19,7 @@ from fitdoctor.cures.draft import Draft
 from fitdoctor.cures.epochs import longer_epochs
 from fitdoctor.cures.hooks import skip_batches
 from fitdoctor.cures.loops import cast_before, hoist_compile
+from fitdoctor.cures.memoised import memoise
 from fitdoctor.cures.native import use_keras_ops
 from fitdoctor.cures.one_fit import one_fit
 from fitdoctor.cures.settings import add_setting, drop_setting
@@ -39,6 +40,7 @@ _MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
     edits.SwapCalls: swap_calls,
     edits.WrapArgument: wrap_argument,
     edits.Decorate: decorate,
+    edits.Memoise: memoise,
     edits.CastBefore: cast_before,
     edits.DropSetting: drop_setting,
     edits.AddSetting: add_setting,

@@ -21,6 +21,7 @@ JAX = "import jax"
 FITDOCTOR = "import fitdoctor"
 KERAS = "import keras"
 OS = "import os"
+FUNCTOOLS = "import functools"
 CACHE = ".cache()"
 
 
@@ -231,6 +232,18 @@ class Decorate:
 
 
 @dataclass(frozen=True)
+class Memoise:
+    """A method that keeps what it returned, and returns it again: `@functools.cache` above it."""
+
+    where: Where
+    method: str
+
+    def in_words(self) -> str:
+        """What to do, for someone who does it by hand."""
+        return f"decorate {self.method} with @functools.cache"
+
+
+@dataclass(frozen=True)
 class CastBefore:
     """`x = x.astype("float32")` before the loop in which `fit(x, y)` is called."""
 
@@ -365,6 +378,7 @@ Edit = (
     | SwapCalls
     | WrapArgument
     | Decorate
+    | Memoise
     | CastBefore
     | DropSetting
     | AddSetting

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fitdoctor.findings.edits import CACHE, AppendCall, Edit, LongerEpochs, SetKeyword, SkipBatches
+from fitdoctor.findings.edits import (
+    CACHE,
+    AppendCall,
+    Edit,
+    LongerEpochs,
+    Memoise,
+    SetKeyword,
+    SkipBatches,
+)
 
 # Keywords under which something is done once every so many epochs.
 _EVERY_EPOCHS = frozenset({"validation_freq"})
@@ -42,7 +50,7 @@ def rounds_of(edits: Iterable[Edit]) -> Rounds:
             epochs = max(epochs, edit.times)
         elif isinstance(edit, SetKeyword):
             epochs = max(epochs, _epochs(edit))
-        elif isinstance(edit, AppendCall) and edit.text == CACHE:
+        elif isinstance(edit, Memoise) or (isinstance(edit, AppendCall) and edit.text == CACHE):
             settles = 1
     return Rounds(steps, epochs, settles)
 

@@ -64,7 +64,13 @@ def probe_workers(probe: Run, adapter: Any, loader: Data | None, backend: str) -
     wanted = min(worker_trials.MOST_THREADS, worker_trials.THREADS_PER_CORE * cpus)
     if busy < IDLE_CORES and dataset.workers < wanted:
         probe("trial_threads", lambda: worker_trials.threads(adapter, wanted))
-    elif dataset.workers < cpus and made is not None and worker_trials.is_native(made):
+    else:
+        probe("same_batches", lambda: worker_trials.same_batches(dataset))
+        _probe_busy_threads(probe, adapter, made, cpus)
+
+
+def _probe_busy_threads(probe: Run, adapter: Any, made: Data | None, cpus: int) -> None:
+    if adapter.py_dataset.workers < cpus and made is not None and worker_trials.is_native(made):
         # Whether native calls let go of Python's lock, and for how long, only a trial tells.
         probe("trial_busy_threads", lambda: worker_trials.threads(adapter, cpus))
 

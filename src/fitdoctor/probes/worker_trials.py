@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from fitdoctor.probes.experiment import Data
+from fitdoctor.probes.memory import available_bytes
 from fitdoctor.probes.windows import MIN_WINDOWS, measure
+from fitdoctor.recorder.backends.randomness import global_state
+from fitdoctor.recorder.fingerprint import fingerprint
 from fitdoctor.recorder.inputs.fresh import (
     EndlessLoader,
     batches_with_threads,
@@ -25,6 +29,8 @@ THREADS_PER_CORE = 2
 MOST_THREADS = 16
 # Less native work than this leaves Python's lock with one thread at a time.
 NATIVE_SHARE = 0.3
+# Batches that are made twice, to see whether they are the same.
+MOST_COMPARED, COMPARED_S = 32, 1.0
 
 
 def in_process(dataset: Any) -> Data:
@@ -51,6 +57,32 @@ def in_process(dataset: Any) -> Data:
         "native": work_of_one.to_record(),
         **shipping(batch),
         "length": _length(dataset),
+    }
+
+
+def same_batches(dataset: Any) -> Data:
+    """Whether an index gives the same batch again, and what speaks against keeping batches."""
+    base = sys.modules["keras"].utils.PyDataset
+    hooks = ("on_epoch_begin", "on_epoch_end")
+    length = max(1, _length(dataset))
+    state, begin = global_state(), time.perf_counter()
+    same, compared = True, 0
+    for index in range(0, length, max(1, length // MOST_COMPARED)):
+        one, other = fingerprint(dataset[index]), fingerprint(dataset[index])
+        same = same and one is not None and one == other
+        compared += 1
+        if not same or time.perf_counter() - begin > COMPARED_S:
+            break
+    return {
+        "same": same and global_state() == state,
+        "compared": compared,
+        "length": length,
+        # They may give an index another batch in the next epoch.
+        "hooks": [
+            name for name in hooks if getattr(type(dataset), name) is not getattr(base, name)
+        ],
+        "hashable": type(dataset).__hash__ is not None,
+        "available_bytes": available_bytes(),
     }
 
 

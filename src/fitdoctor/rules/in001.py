@@ -43,12 +43,14 @@ or TensorFlow ops on a batched tf.data pipeline. If the work cannot be vectorise
 small, `PyDataset(workers=N, use_multiprocessing=True)` uses more cores. The report says whether
 that would help here, from the time to make a batch and the time to ship it. In a tf.data pipeline
 whose Python gave the same in two passes and drew no random numbers, `.cache()` behind it keeps
-what it made in the first epoch; that is offered beside the rewrite, with its own gain.
+what it made in the first epoch; `@functools.cache` above `__getitem__` does the same for a
+`PyDataset` that gave the same batches twice and has no `on_epoch_end`. That is offered beside the
+rewrite, with its own gain, where memory can hold it.
 
 ## Fix safety
 Vectorising keeps samples and order; check that the numbers agree. Random augmentation draws its
-numbers in another order afterwards. A cache is unsafe, since only some elements of two passes were
-compared.
+numbers in another order afterwards. A cache is unsafe, since only some of the data was made twice
+and compared.
 
 ## When not to
 - The loader waits for disk or network and the CPU is idle: that is IN002, and threads do help.
@@ -62,6 +64,7 @@ from dataclasses import replace
 from fitdoctor.analysis.loader import Loader
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import Memoise
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
@@ -153,7 +156,7 @@ class PythonBoundLoader:
             },
             saves={"input_wait": saved},
         )
-        return replace(found, partly=by_processes(view, found) or _kept(view, found))
+        return replace(found, partly=_by_edit(view, found))
 
 
 def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
@@ -197,10 +200,46 @@ def _tried_in_threads(view: View) -> Interval | None:
     return saved_by(view, after, overlapped=True, cores=cores).minus(of_new_queue(view))
 
 
+def _by_edit(view: View, found: Finding) -> Finding | None:
+    """The best that an edit gives of it, where no one rewrites the Python."""
+    if found.cure.edits:
+        return None
+    ways = (by_processes(view, found), _kept(view, found), _memoised(view, found))
+    priced = [one for one in ways if one is not None and one.gain.value >= WORTH_KEEPING]
+    return max(priced, key=lambda one: one.gain.value, default=None)
+
+
+def _memoised(view: View, found: Finding) -> Finding | None:
+    """What keeping the batches of a PyDataset gives, where each was the same when made again."""
+    same, made, floor = (
+        view.result("same_batches"),
+        view.result("in_process"),
+        view.probe_ns("adapter_floor"),
+    )
+    if not same or not made or floor is None or view.passes == 1:
+        return None
+    if not same["same"] or same["hooks"] or not same["hashable"]:
+        return None
+    if (made.get("native") or {}).get("random") or view.input.get("use_multiprocessing"):
+        return None
+    kept, free = made["payload_bytes"] * same["length"], same["available_bytes"]
+    file, line = view.input.get("file"), view.input.get("line")
+    if free is None or kept > MEMORY_SHARE * free or not file or not line:
+        return None
+    saved = saved_by(view, floor, overlapped=False, lock_is_freed=True, under_lock=floor)
+    text = f"keep its batches ({size(kept)}) from the second epoch on: @functools.cache above it"
+    return replace(
+        found,
+        gain=gain(view.costs.total, saved),
+        cure=Cure("unsafe", text, (Memoise(Where(str(file), int(line)), "__getitem__"),)),
+        saves={"input_wait": saved},
+    )
+
+
 def _kept(view: View, found: Finding) -> Finding | None:
     """What a cache behind the Python gives, where two passes were the same bit for bit."""
     trial = view.trial("trial_cache_python")
-    if trial is None or found.cure.edits or not is_read_again(view, trial):
+    if trial is None or not is_read_again(view, trial):
         return None
     stage = view.stage(int(trial.data["stage"]))
     kept, free = cached_bytes(view, trial), trial.data.get("available_bytes")
@@ -208,7 +247,7 @@ def _kept(view: View, found: Finding) -> Finding | None:
         return None
     saved = saved_by_trial(view, trial)
     priced, edits = gain(view.costs.total, saved), cached_after(view, stage)
-    if not edits or priced.value < WORTH_KEEPING:
+    if not edits:
         return None
     text = f"keep what it makes ({size(kept)}) from the second epoch on: .cache() behind it"
     return replace(
