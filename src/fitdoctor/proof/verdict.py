@@ -94,7 +94,10 @@ def _no_gain(measured: Measured, ratio: Interval) -> str:
     else:
         text = f"the gain {gain(ratio)} is too small to be claimed"
     if measured.epoch_steps is None:
-        text += "; no whole epoch was compared, so what helps from the second epoch on cannot show"
+        text += (
+            "; no whole epoch was compared, so what helps from the second epoch on cannot show "
+            "(--window, for longer runs)"
+        )
     return text
 
 
