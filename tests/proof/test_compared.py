@@ -153,6 +153,15 @@ def test_a_cache_counts_from_the_second_epoch_on() -> None:
     assert one == other
 
 
+def test_the_first_side_need_not_come_to_an_epochs_end_to_see_a_cache_filled() -> None:
+    before = timeline(60, 20 * MS)
+    after = varying((100, 20.0), (80, 2.0))
+    one, other = stretches([(before, after)] * 3, None, Rounds(settles=1, epoch_steps=100))
+    assert one.last == 60
+    assert other.first >= 100
+    assert other.step_ns(after) == pytest.approx(2 * MS, rel=0.01)
+
+
 def test_the_rounds_of_a_cure_come_from_its_edits() -> None:
     where = Where("/user/train.py", 3)
     assert rounds_of([]) == Rounds()

@@ -31,6 +31,7 @@ class Rounds:
     steps: int = 1
     epochs: int = 0
     settles: int = 0  # epochs until it is what it stays: a cache is filled in the first
+    epoch_steps: int | None = None  # where it is known, though no run may come to an epoch's end
 
     def in_steps(self, epoch_steps: int | None) -> int:
         """The length in steps, where an epoch has so many; unknown epochs do not count."""

@@ -67,7 +67,7 @@ def stretches(
     if limit is not None:
         return same, same
     runs = [after for _, after in pairs]
-    epoch = pairs[0][0].epoch_steps
+    epoch = pairs[0][0].epoch_steps or rounds.epoch_steps
     settled = rounds.settles * (epoch or 0)
     whole = _whole(runs, rounds.in_steps(epoch), settled)
     if whole is not None:

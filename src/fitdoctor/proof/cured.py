@@ -14,12 +14,13 @@ from fitdoctor.diagnosis import diagnose
 from fitdoctor.errors import FitdoctorError, UsageError
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
-from fitdoctor.findings.rounds import rounds_of
+from fitdoctor.findings.rounds import Rounds, rounds_of
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.equivalence import CureClass
 from fitdoctor.proof.measure import steady_step_ns
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.side import Side
+from fitdoctor.proof.timeline import timeline_of
 from fitdoctor.recording.reader import read_recording
 from fitdoctor.recording.schema import Recording
 
@@ -95,7 +96,10 @@ def _judged(target: Side, recording: Recording) -> Examined:
             expected="a script that calls fit, predict, evaluate or trains in a loop",
             advice=f"fitdoctor run {target.target}",
         )
-    return Examined(target, diagnosis, recording, steady_step_ns(recording))
+    timeline = timeline_of(recording)
+    epoch = timeline.epoch_steps if timeline is not None else None
+    known = replace(target, rounds=Rounds(epoch_steps=epoch))
+    return Examined(known, diagnosis, recording, steady_step_ns(recording))
 
 
 def patch_of(
@@ -137,7 +141,7 @@ def cured_side(target: Side, patch: Patch, name: str = "B") -> Side:
         name=name,
         sources=sources,
         steps_in_one=steps_in_one,
-        rounds=rounds,
+        rounds=replace(rounds, epoch_steps=target.rounds.epoch_steps),
         calls=calls,
     )
 

@@ -227,13 +227,15 @@ class _Measurement:
 
     def _round_of(self, before: Observed) -> int:
         """Steps of a round of the second side; 1 where all of its steps are of one kind."""
-        epoch = before.timeline.epoch_steps if before.timeline else None
-        return self._rounds.in_steps(epoch)
+        return self._rounds.in_steps(self._epoch_of(before))
 
     def _settled(self, before: Observed) -> int:
         """Steps until the second side is what it stays."""
-        epoch = before.timeline.epoch_steps if before.timeline else None
-        return self._rounds.settles * (epoch or 0)
+        return self._rounds.settles * (self._epoch_of(before) or 0)
+
+    def _epoch_of(self, before: Observed) -> int | None:
+        seen = before.timeline.epoch_steps if before.timeline else None
+        return seen or self._rounds.epoch_steps
 
     def _one(self, side: str, steps: int | None = None, seconds: float | None = None) -> Observed:
         if steps is None:
