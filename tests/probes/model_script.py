@@ -13,6 +13,7 @@ import numpy as np
 
 from fitdoctor.probes import arithmetic, padding
 from fitdoctor.probes.host_augmentation import in_loader, in_model
+from fitdoctor.probes.model_probes import ModelExamination
 from fitdoctor.probes.what_if import Copies, step_under
 from fitdoctor.recorder.backends.base import NotAvailable
 from fitdoctor.recorder.backends.clones import Change, cloned, output_layers
@@ -282,5 +283,36 @@ augmented = in_model(backend, running, pair, None, random_layers)
 assert len(augmented["ns"]) == len(augmented["base_ns"]) > 0
 assert "call" not in vars(pixels)
 restore()
+
+
+# A loss of the user's own that maps over its rows is tried with all rows at once.
+def by_rows(y_true, y_pred):
+    return keras.ops.map(lambda pair: keras.ops.mean((pair[0] - pair[1]) ** 2), (y_true, y_pred))
+
+
+def told(loss):
+    plain = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
+    plain.compile("sgd", loss)
+    plain.fit(x, y, verbose=0)
+    running = SimpleNamespace(
+        model=plain, epoch_iterator=None, executions=1, step_function=plain.train_function
+    )
+    examination = ModelExamination(
+        lambda probe, work: work(), backend, running, batch, None, {"loss": loss}
+    )
+    assert examination._users_loss() is (loss is by_rows)
+    return examination._vectorised()
+
+
+mapped = told(by_rows)
+assert [one["call"] for one in mapped["calls"]] == ["map"]
+assert mapped["calls"][0]["file"] == __file__
+assert len(mapped["ns"]) == len(mapped["base_ns"]) > 0
+try:
+    told("mse")
+except NotAvailable as reason:
+    assert "no map over the rows" in str(reason)
+else:
+    raise AssertionError("a map was seen in Keras's own loss")
 
 print("models hold")

@@ -137,6 +137,15 @@ class TestSlowLayer:
         assert edit.in_words() == "call vectorized_map() instead of map_fn()"
         assert finding.cure.safety == "unsafe"
 
+    def test_a_loss_that_maps_over_its_rows(self) -> None:
+        calls = [{"call": "map_fn", "file": "/u/loss.py", "line": 9}]
+        tried = windows(4 * MS, calls=calls)
+        finding = mo003.RULE.detect(model_view(layer("dense", MS), step_vectorised=tried))
+        assert finding is not None
+        assert finding.message.startswith("the loss maps over its rows one by one")
+        assert (finding.where.file, finding.where.line) == ("/u/loss.py", 9)
+        assert finding.gain.value == pytest.approx(5, rel=0.05)
+
     def test_a_map_of_jax_becomes_vmap(self) -> None:
         finding = mo003.RULE.detect(self.mapped(4 * MS, call="lax.map"))
         assert finding is not None

@@ -82,9 +82,9 @@ class ModelExamination:
                 )
                 self._probe("optimizer_update", self._optimizer_update)
                 self._try_one_call(rows)
-                if any(row.get("loops") and row["is_user"] for row in rows):
-                    self._probe("step_vectorised", self._vectorised)
                 self._try_native(rows)
+            if self._users_loss() or any(row.get("loops") and row["is_user"] for row in rows):
+                self._probe("step_vectorised", self._vectorised)
         if model.jit_compile is True and self._backend.name != "jax":
             self._probe("jit_off", self._without_jit)
         if _is_low_precision(model):
@@ -247,7 +247,25 @@ class ModelExamination:
 
     def _vectorised(self) -> Data:
         forward = self._forward(self._batch)
+        if self._users_loss():
+            forward = self._with_loss(forward)
         return vectorised_maps(self._backend, self._call, self._batch, self._result, forward)
+
+    def _users_loss(self) -> bool:
+        """Whether the model is compiled with a loss of the user's own."""
+        losses = (self._compiled_with or {}).get("loss") or getattr(self._call.model, "loss", None)
+        return any(_is_users_code(one, "call") for one in batches.leaves(losses))
+
+    def _with_loss(self, forward: Callable[[], Any]) -> Callable[[], Any]:
+        """What the forward pass gives, and the loss of it."""
+        model = self._call.model
+        x, y, weight = sys.modules["keras"].utils.unpack_x_y_sample_weight(self._batch)
+
+        def both() -> Any:
+            predicted = forward()
+            return [predicted, model.compute_loss(x, y, predicted, weight)]
+
+        return both
 
     def _forward(self, batch: Any) -> Callable[[], Any]:
         """The model's forward pass on a batch; on JAX with the state of the running fit."""
@@ -282,11 +300,13 @@ def _cost(row: Data) -> float:
 
 def _any_users_metric(metrics: Any) -> bool:
     """Whether one of them is a class or a function of the user's own."""
-    for metric in batches.leaves(metrics):
-        code = getattr(getattr(type(metric), "update_state", metric), "__code__", None)
-        if code is not None and is_user_file(code.co_filename):
-            return True
-    return False
+    return any(_is_users_code(metric, "update_state") for metric in batches.leaves(metrics))
+
+
+def _is_users_code(given: Any, method: str) -> bool:
+    """Whether a function, or this method of an object, is written by the user."""
+    code = getattr(getattr(type(given), method, given), "__code__", None)
+    return code is not None and is_user_file(code.co_filename)
 
 
 def _is_users(layer: Any) -> bool:

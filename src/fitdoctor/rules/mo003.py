@@ -15,6 +15,8 @@ operations instead of one large one.
   measured on this machine (one large matrix product, one large copy);
 - it is a layer of your own, or a Lambda; or a grouped convolution, and a copy of the model with a
   plain one is faster;
+- or the loss is your own and maps over the rows one by one, and the step with all rows at once is
+  faster;
 - or, on torch: the model calls the layer four times or more in a step, no call needs what another
   computed (with the layer's outputs set to zero its inputs stay the same), and one call on all the
   inputs together is faster.
@@ -104,28 +106,28 @@ class SlowLayer:
         """A map over rows, whose vectorised twin was tried."""
         slow, data = _looping(view), view.result("step_vectorised")
         priced = priced_change(view, "vectorised", WORTH_GAIN)
-        if slow is None or slow.step is None or data is None or priced is None:
+        if data is None or priced is None or view.frozen is None:
             return None
-        if view.frozen is None:
-            return None
+        # Without a layer that loops, the loss does.
+        what = f"the layer {slow.name} ({slow.type})" if slow is not None else "the loss"
         calls = [(one["call"], Where(one["file"], int(one["line"]))) for one in data["calls"]]
         return Finding(
             rule=self.code,
             name=self.name,
             where=calls[0][1],
             message=(
-                f"the layer {slow.name} ({slow.type}) maps over its rows one by one: a step takes "
+                f"{what} maps over its rows one by one: a step takes "
                 f"{duration(view.frozen.value)}, with all rows at once "
                 f"{duration(priced.step.value)}"
             ),
             gain=priced.gain,
             cure=_vectorising(calls),
             evidence={
-                "layer": slow.name,
-                "type": slow.type,
-                "layer_ns": round(slow.step.value),
+                "layer": slow.name if slow is not None else None,
+                "type": slow.type if slow is not None else None,
+                "layer_ns": round(slow.step.value) if slow is not None and slow.step else None,
                 "vectorised_step_ns": round(priced.step.value),
-                "loops": slow.loops,
+                "loops": slow.loops if slow is not None else None,
             },
             saves={"step": priced.saved},
         )
