@@ -54,6 +54,17 @@ def test_training_that_is_a_third_of_the_time_is_not_called_healthy() -> None:
     assert "lie between epochs, and no rule names the cause" in workload.sentence
 
 
+@pytest.mark.parametrize(("calls", "is_named"), [(500, True), (3, False)])
+def test_calls_that_a_callback_makes_again_and_again_are_named(calls: int, is_named: bool) -> None:
+    busy = fit_workload(
+        period=100 * MS, step=9 * MS, callbacks=90 * MS, probes={"frozen_batch": windows(9 * MS)}
+    )
+    inner = replace(call_group(calls=calls), number=7, kind="predict", parent=busy.number, line=69)
+    workload = diagnose(recording(busy, inner), rules=[]).workloads[0]
+    assert workload.verdict == "callback-bound"
+    assert ("mostly predict at train.py:69, called" in workload.sentence) is is_named
+
+
 def test_validating_is_training_too() -> None:
     half = fit_workload(probes={"frozen_batch": windows(10 * MS)})
     passes = tuple(Event("validation", 10**9 + i * MS, 500 * MS, 0, 0, {}) for i in range(4))

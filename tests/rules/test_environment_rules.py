@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fitdoctor.diagnosis import diagnose
+from fitdoctor.diagnosis.one_cause import one_cause_each
 from fitdoctor.recording.schema import Event, Probe
 from fitdoctor.rules import co001, co002, en002, en004, en006, en008
 from synthetic import MS, fit_workload, recording, view, windows
@@ -79,6 +80,18 @@ class TestSlowsDown:
         assert finding is not None
         # The mean is twice the beginning; the first third's median is 4/3 of it.
         assert finding.gain.value == pytest.approx(2 / (4 / 3), rel=0.05)
+        assert finding.evidence["in_callbacks"] is False
+
+    def test_a_callback_whose_work_grows_is_that_callbacks_finding(self) -> None:
+        grown = growing(3.0)
+        block = grown.recorded.blocks[0]
+        inside = replace(block, callbacks=tuple(ns - 9 * MS for ns in block.step))
+        found = en004.RULE.detect(view(replace(grown.recorded, blocks=(inside,))))
+        assert found is not None
+        assert found.evidence["in_callbacks"] is True
+        callback = replace(found, rule="CB001")
+        assert one_cause_each((callback, found)) == (callback,)
+        assert one_cause_each((found,)) == (found,)
 
 
 class TestMemory:

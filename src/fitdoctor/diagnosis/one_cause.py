@@ -46,6 +46,8 @@ def one_cause_each(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
             continue
         if finding.rule in WHY_LOADING_IS_SLOW and any(k.rule in WHY_LOADING_IS_SLOW for k in kept):
             continue
+        if finding.rule == "EN004" and finding.evidence.get("in_callbacks") and "CB001" in rules:
+            continue  # what grows is the callback's work
         if finding.rule == "CB001" and _is_the_writer(finding, findings):
             continue
         if finding.rule == "HO002" and any(k.rule in ("HO004", "CO001", "CB001") for k in kept):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from fitdoctor.analysis.device_time import device_time
 from fitdoctor.analysis.loop_lines import loop_lines
@@ -11,6 +12,7 @@ from fitdoctor.diagnosis.breakdown import as_the_device_sees_it
 from fitdoctor.findings.diagnosed import Health, Verdict
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.ranking import family_of
+from fitdoctor.recording.schema import RecordedWorkload
 from fitdoctor.units import duration, percent
 
 # Real over frozen step from which training is called input-bound without a named cause.
@@ -27,6 +29,9 @@ STEP_SHARE = 0.8
 TRAINING = ("step", "validation")
 HEALTHY_SHARE = 0.6
 WORTH_NAMING = 0.2
+# Calls inside callbacks that are named: so many, and this share of all such calls' time.
+MANY_CALLS = 10
+MOST_OF_IT = 0.5
 WITHOUT_A_RULE: dict[str, tuple[Verdict, str]] = {
     "input_wait": ("input-bound", "are waiting for data"),
     "loader_contention": ("input-bound", "are the step held up by loading"),
@@ -48,7 +53,10 @@ _SENTENCES: dict[str, str] = {
 }
 
 
-def verdict_of(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
+def verdict_of(
+    view: View, findings: tuple[Finding, ...], inner: Sequence[RecordedWorkload] = ()
+) -> tuple[Verdict, str]:
+    """A word, and what it means here; `inner` are the calls that callbacks make."""
     step = duration(view.costs.total.value)
     unit = view.costs.unit
     if findings:
@@ -98,7 +106,8 @@ def verdict_of(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]
         family, words = WITHOUT_A_RULE[name]
         return family, (
             f"Only {percent(min(1.0, share))} of a step ({step}) is the training step itself; "
-            f"{duration(ns)} of the rest {words}, and no rule names the cause."
+            f"{duration(ns)} of the rest {words}{_called_inside(name, inner)}, and no rule names "
+            "the cause."
         )
     return "at-ceiling", (
         f"Healthy: {percent(min(1.0, share))} of a step ({step}) is the training step itself, "
@@ -108,6 +117,21 @@ def verdict_of(view: View, findings: tuple[Finding, ...]) -> tuple[Verdict, str]
 
 def _where(line: tuple[str, int, str] | None) -> str:
     return f", most of it at {os.path.basename(line[0])}:{line[1]}" if line else ""
+
+
+def _called_inside(name: str, inner: Sequence[RecordedWorkload]) -> str:
+    """The calls of Keras that a callback makes again and again, where they take most of it."""
+    if name != "callbacks" or not inner:
+        return ""
+    taken = {one.number: sum(call.dur for call in one.calls) for one in inner}
+    most = max(inner, key=lambda one: taken[one.number])
+    count = len(most.calls)
+    if not most.file or count < MANY_CALLS or taken[most.number] < MOST_OF_IT * sum(taken.values()):
+        return ""
+    return (
+        f", mostly {most.kind} at {os.path.basename(most.file)}:{most.line}, called {count} times "
+        f"for {duration(taken[most.number] / count)} each"
+    )
 
 
 def _largest_beside_training(view: View) -> tuple[str, float] | None:

@@ -89,7 +89,8 @@ def _diagnosed(
     findings = ranked([found for rule in rules if (found := rule.detect(view)) is not None])
     findings = one_cause_each(findings)
     findings = tuple(replace(one, gain=on_another_day(one.gain)) for one in findings)
-    verdict, sentence = verdict_of(view, findings)
+    inner = [one for one in recording.workloads if one.parent == workload.number]
+    verdict, sentence = verdict_of(view, findings, inner)
     costs = view.costs
     return DiagnosedWorkload(
         kind=workload.kind,

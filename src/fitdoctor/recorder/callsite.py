@@ -17,7 +17,19 @@ _LIBRARIES = tuple(
 _MARKERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 # Frameworks are never the user's code, wherever they are installed or checked out.
-_FRAMEWORKS = ("keras", "tensorflow", "jax", "jaxlib", "torch", "numpy", "optree", "grain")
+_FRAMEWORKS = (
+    "keras",
+    "tensorflow",
+    "jax",
+    "jaxlib",
+    "torch",
+    "numpy",
+    "optree",
+    "grain",
+    "pandas",
+    "scipy",
+    "PIL",
+)
 
 _known: dict[str, bool] = {}
 

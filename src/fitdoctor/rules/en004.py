@@ -52,6 +52,8 @@ MIN_ROWS = 60
 MIN_NS = 5e9
 ROWS_PER_THIRD = 5
 OTHERS_LIMIT = 0.15
+# Of the growth: then that is where it grows.
+MOST_OF_IT = 0.5
 
 
 class SlowsDown:
@@ -105,9 +107,20 @@ class SlowsDown:
                 "first_ns": round(first),
                 "middle_ns": round(middle),
                 "last_ns": round(last),
+                "in_callbacks": _grows_in_callbacks(view, last - first),
             },
             saves={"step": Interval.exact(view.costs.total.value * (1 - 1 / ratio))},
         )
+
+
+def _grows_in_callbacks(view: View, grown: float) -> bool:
+    """Whether it is the callbacks that take longer and longer."""
+    spent = [row.callbacks / row.executions for row in rows_of(view.recorded)]
+    third = len(spent) // 3
+    if view.is_group or not third:
+        return False
+    more = statistics.median(spent[-third:]) - statistics.median(spent[:third])
+    return more >= MOST_OF_IT * grown
 
 
 def _own(row: Row) -> float:
