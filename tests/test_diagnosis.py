@@ -57,7 +57,11 @@ def test_training_that_is_a_third_of_the_time_is_not_called_healthy() -> None:
 @pytest.mark.parametrize(("calls", "is_named"), [(500, True), (3, False)])
 def test_calls_that_a_callback_makes_again_and_again_are_named(calls: int, is_named: bool) -> None:
     busy = fit_workload(
-        period=100 * MS, step=9 * MS, callbacks=90 * MS, probes={"frozen_batch": windows(9 * MS)}
+        period=100 * MS,
+        step=9 * MS,
+        callbacks=90 * MS,
+        probes={"frozen_batch": windows(9 * MS)},
+        callback_totals=(CallbackTotal("Monitor", "batch", 200, 200 * 90 * MS, "/user/t.py", 3),),
     )
     inner = replace(call_group(calls=calls), number=7, kind="predict", parent=busy.number, line=69)
     workload = diagnose(recording(busy, inner), rules=[]).workloads[0]
