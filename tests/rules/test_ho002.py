@@ -47,6 +47,20 @@ def test_silent_when_the_trial_gains_little() -> None:
     assert RULE.detect(small_step(ten=0.7, fifty=0.7)) is not None
 
 
+@pytest.mark.parametrize("beside", [10, 30, 100])
+def test_silent_on_a_long_step_that_other_processes_slowed(beside: int) -> None:
+    # Nothing of Keras's takes so long; whatever did is no price of starting a step.
+    probes = {
+        "frozen_batch": windows(29 * MS),
+        "batch_scaling": {"rows": 32, "sizes": {"8": windows(13 * MS), "128": windows(72 * MS)}},
+        "steps_per_execution_1": windows(29 * MS),
+        "steps_per_execution_10": windows(28 * MS),
+        "steps_per_execution_50": windows(28 * MS),
+    }
+    period = (29 + beside) * MS
+    assert RULE.detect(view(fit_workload(period=period, step=period, probes=probes))) is None
+
+
 def with_epochs_of(steps: int) -> RecordedWorkload:
     """Tiny steps in epochs that are as short, all of them seen."""
     workload = small_step().recorded

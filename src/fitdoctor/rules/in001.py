@@ -64,7 +64,6 @@ from dataclasses import replace
 from fitdoctor.analysis.loader import Loader
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import Memoise
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.prediction.joint import gain
@@ -72,15 +71,13 @@ from fitdoctor.prediction.loader_cure import (
     input_is_slow,
     of_new_queue,
     saved_by,
-    saved_by_trial,
 )
-from fitdoctor.probes.memory import MEMORY_SHARE
-from fitdoctor.rules._places import cached_after, loader_options
-from fitdoctor.rules._processes import about_processes, by_processes
-from fitdoctor.rules.in004 import cached_bytes, is_read_again
+from fitdoctor.rules._places import loader_options
+from fitdoctor.rules._processes import about_processes
+from fitdoctor.rules._python_edits import by_edit
 from fitdoctor.rules.in011 import is_scattered_hdf5
 from fitdoctor.rules.in013 import layers_in_loader
-from fitdoctor.units import duration, percent, size
+from fitdoctor.units import duration, percent
 
 PAGE = __doc__ or ""
 
@@ -102,7 +99,6 @@ ONCE = Interval(300.0, 20.0, 1000.0)
 ELEMENT_BY_OPS_NS = Interval(30_000.0, 20_000.0, 300_000.0)
 # Native calls take at least this share of the work: rewriting the loop around them gains little.
 MOSTLY_NATIVE = 0.5
-WORTH_KEEPING = 1.15
 
 
 class PythonBoundLoader:
@@ -156,7 +152,7 @@ class PythonBoundLoader:
             },
             saves={"input_wait": saved},
         )
-        return replace(found, partly=_by_edit(view, found))
+        return replace(found, partly=by_edit(view, found))
 
 
 def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
@@ -198,61 +194,6 @@ def _tried_in_threads(view: View) -> Interval | None:
         return None
     cores = float(data["own_cores"])
     return saved_by(view, after, overlapped=True, cores=cores).minus(of_new_queue(view))
-
-
-def _by_edit(view: View, found: Finding) -> Finding | None:
-    """The best that an edit gives of it, where no one rewrites the Python."""
-    if found.cure.edits:
-        return None
-    ways = (by_processes(view, found), _kept(view, found), _memoised(view, found))
-    priced = [one for one in ways if one is not None and one.gain.value >= WORTH_KEEPING]
-    return max(priced, key=lambda one: one.gain.value, default=None)
-
-
-def _memoised(view: View, found: Finding) -> Finding | None:
-    """What keeping the batches of a PyDataset gives, where each was the same when made again."""
-    same, made, floor = (
-        view.result("same_batches"),
-        view.result("in_process"),
-        view.probe_ns("adapter_floor"),
-    )
-    if not same or not made or floor is None or view.passes == 1:
-        return None
-    if not same["same"] or same["hooks"] or not same["hashable"]:
-        return None
-    if (made.get("native") or {}).get("random") or view.input.get("use_multiprocessing"):
-        return None
-    kept, free = made["payload_bytes"] * same["length"], same["available_bytes"]
-    file, line = view.input.get("file"), view.input.get("line")
-    if free is None or kept > MEMORY_SHARE * free or not file or not line:
-        return None
-    saved = saved_by(view, floor, overlapped=False, lock_is_freed=True, under_lock=floor)
-    text = f"keep its batches ({size(kept)}) from the second epoch on: @functools.cache above it"
-    return replace(
-        found,
-        gain=gain(view.costs.total, saved),
-        cure=Cure("unsafe", text, (Memoise(Where(str(file), int(line)), "__getitem__"),)),
-        saves={"input_wait": saved},
-    )
-
-
-def _kept(view: View, found: Finding) -> Finding | None:
-    """What a cache behind the Python gives, where two passes were the same bit for bit."""
-    trial = view.trial("trial_cache_python")
-    if trial is None or not is_read_again(view, trial):
-        return None
-    stage = view.stage(int(trial.data["stage"]))
-    kept, free = cached_bytes(view, trial), trial.data.get("available_bytes")
-    if stage is None or kept is None or free is None or kept > MEMORY_SHARE * free:
-        return None
-    saved = saved_by_trial(view, trial)
-    priced, edits = gain(view.costs.total, saved), cached_after(view, stage)
-    if not edits:
-        return None
-    text = f"keep what it makes ({size(kept)}) from the second epoch on: .cache() behind it"
-    return replace(
-        found, gain=priced, cure=Cure("unsafe", text, edits), saves={"input_wait": saved}
-    )
 
 
 def _at_once(view: View, loader: Loader, native: float) -> Interval:
