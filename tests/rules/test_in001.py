@@ -379,10 +379,10 @@ def test_python_that_repeats_itself_is_cached_by_an_edit() -> None:
     assert part.gain.value == pytest.approx(15, rel=0.1)
 
 
-def native_rows(tried_ns: float, **detail):
+def native_rows(tried_ns: float, *, lock_share: float = 0.2, **detail):
     """Batches of 19 ms, mostly native, and what two threads made of them."""
     data = loader(19 * MS, user_share=0.95)
-    data["stacks"]["lock_share"] = 0.2
+    data["stacks"]["lock_share"] = lock_share
     native = {"native_ns": 17 * MS, "traced_ns": 30 * MS, "events": 9, "complete": True}
     shipped = {"payload_bytes": 10**8, "pickle_ns": 50 * MS, "length": 50}
     made = windows(19 * MS, thread_cpu_ns=19 * MS, native=native, **shipped)
@@ -405,9 +405,14 @@ def test_threads_are_priced_by_their_trial() -> None:
     assert found.gain.value == pytest.approx(20 / 12, rel=0.05)
 
 
-def test_threads_that_did_not_help_are_not_offered() -> None:
-    found = native_rows(18.9 * MS)
-    assert found is None or "threads" not in found.cure.summary
+@pytest.mark.parametrize("lock_share", [0.2, 0.9])
+def test_where_threads_did_not_help_other_ways_do(lock_share: float) -> None:
+    # Parsing JSON is native, and keeps Python's lock.
+    found = native_rows(18.9 * MS, lock_share=lock_share)
+    assert found is not None
+    assert "in parallel, or once before training" in found.cure.summary
+    assert found.cure.edits == ()
+    assert found.gain.value == pytest.approx(20 / 9.5, rel=0.1)
 
 
 def test_the_queue_of_workers_takes_a_tenth_of_a_second_at_the_end_of_an_epoch() -> None:

@@ -60,6 +60,7 @@ and compared.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from fitdoctor.analysis.loader import Loader
 from fitdoctor.analysis.pipeline import StageCost
@@ -99,6 +100,10 @@ ONCE = Interval(300.0, 20.0, 1000.0)
 ELEMENT_BY_OPS_NS = Interval(30_000.0, 20_000.0, 300_000.0)
 # Native calls take at least this share of the work: rewriting the loop around them gains little.
 MOSTLY_NATIVE = 0.5
+# Threads that were tried are the cure if they give this part of what cores of their own would.
+MOST_OF_IT = 0.5
+
+Way = Literal["arrays", "threads", "processes"]
 
 
 class PythonBoundLoader:
@@ -123,7 +128,7 @@ class PythonBoundLoader:
             return None
         if view.accelerators and layers_in_loader(view) is not None:
             return None  # IN013
-        saved, in_parallel = _cured(view, loader)
+        saved, way = _cured(view, loader)
         place = python_place(view)
         found = Finding(
             rule=self.code,
@@ -137,7 +142,7 @@ class PythonBoundLoader:
                 f"{_what_holds(loader)}"
             ),
             gain=gain(view.costs.total, saved),
-            cure=_in_parallel(view) if in_parallel else Cure(self.safety, _advice(view)),
+            cure=Cure(self.safety, _advice(view)) if way == "arrays" else _in_parallel(view, way),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "frozen_step_ns": round(view.ceiling_step.value),
@@ -155,11 +160,12 @@ class PythonBoundLoader:
         return replace(found, partly=by_edit(view, found))
 
 
-def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
-    """What the better cure saves, and whether that is to make samples in parallel.
+def _cured(view: View, loader: Loader) -> tuple[Interval, Way]:
+    """What the better cure saves, and which it is.
 
     Array code does away with Python between native calls, not with the calls. Where they are
-    most of the work, what is left is to make several samples at a time.
+    most of the work, what is left is to make several samples at a time: in threads, where those
+    let go of Python's lock, or else in processes, or once for all.
     """
     floor = view.probe_ns("adapter_floor") or Interval.exact(0.0)
     native = loader.native_share or 0.0
@@ -177,14 +183,20 @@ def _cured(view: View, loader: Loader) -> tuple[Interval, bool]:
         view, by_arrays, overlapped=False, lock_is_freed=not in_pipeline, under_lock=floor
     )
     if native < MOSTLY_NATIVE or view.cpus < 2:
-        return saved, False
-    side_by_side = _tried_in_threads(view) or saved_by(
+        return saved, "arrays"
+    way: Way = "threads" if _lock_is_free(loader) else "processes"
+    side_by_side = saved_by(
         view,
         _at_once(view, loader, native).scaled(1.0 / view.cpus) + floor,
         overlapped=True,
         cores=float(view.cpus),
     )
-    return (side_by_side, True) if side_by_side.value > saved.value else (saved, False)
+    tried = _tried_in_threads(view) if way == "threads" else None
+    if tried is not None and tried.value >= MOST_OF_IT * side_by_side.value:
+        side_by_side = tried
+    elif tried is not None:
+        way = "processes"
+    return (side_by_side, way) if side_by_side.value > saved.value else (saved, "arrays")
 
 
 def _tried_in_threads(view: View) -> Interval | None:
@@ -308,11 +320,10 @@ def python_place(view: View) -> Where | None:
     return Where(recorded.file, recorded.line or 0) if recorded.file else None
 
 
-def _in_parallel(view: View) -> Cure:
+def _in_parallel(view: View, way: Way) -> Cure:
     """Several samples at a time, the way this kind of input can."""
     if view.input.get("kind") == "PyDataset":
-        free = view.loader is not None and _lock_is_free(view.loader)
-        if free:
+        if way == "threads":
             # Random numbers that `__getitem__` draws come in the order of the threads.
             text = f"make batches in {view.cpus} threads: workers={view.cpus}"
             return Cure("unsafe", text, loader_options(view, workers=str(view.cpus)))
