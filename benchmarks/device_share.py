@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks.device_models import build, data
 from benchmarks.devices import environment
-from fitdoctor.recorder.sampler import machine_record
+from fitdoctor.launch.sampler import machine_record
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = Path(__file__).parent / "results" / "device_share.json"

@@ -27,7 +27,7 @@ class Captured(BaseException):
 def main() -> None:
     """Print rows per second of each loader, round by round."""
     request = json.load(sys.stdin)
-    from fitdoctor.child import start
+    from fitdoctor.inside.wiring import start
 
     start(os.path.join(tempfile.mkdtemp(), "a.rec"), {"probes": False, "continue": True})
     slow, fixed = data_of(request["slow"]), data_of(request["fixed"])
@@ -35,7 +35,7 @@ def main() -> None:
     if request["cured"]:
         readers["planned"] = passes(data_of(request["cured"]))
     if request["plan"]:
-        from fitdoctor.recorder.inputs.tf_plan import carried_out
+        from fitdoctor.inside.seams.inputs.tf_plan import carried_out
 
         pipeline = dataset_of(slow)
         readers["autotune"] = passes(replace(slow, x=by_hand(pipeline), y=None))
@@ -145,8 +145,8 @@ def by_hand(dataset: Any) -> Any:
     """AUTOTUNE on every map, and a prefetch at the end."""
     import tensorflow as tf
 
-    from fitdoctor.recorder.inputs.tf_data import walk
-    from fitdoctor.recorder.inputs.tf_pipeline import rebuilt, replayed
+    from fitdoctor.inside.seams.inputs.tf_pipeline import rebuilt, replayed
+    from fitdoctor.inside.seams.inputs.tf_stages import walk
 
     maps = {id(stage.dataset) for stage in walk(dataset) if stage.op in ("map", "interleave")}
 

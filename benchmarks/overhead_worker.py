@@ -22,7 +22,7 @@ Timed = tuple[float, float]  # seconds per step until the training ended, second
 
 def main(step_ms: int, rounds: int) -> None:
     """Print the pairs of seconds per step as the last line."""
-    from fitdoctor.child import start
+    from fitdoctor.inside.wiring import start
 
     folder = tempfile.mkdtemp()
     recorder = start(os.path.join(folder, "a.rec"), {"probes": False, "continue": True})

@@ -24,7 +24,7 @@ from casebook.longer import DIAGNOSES, middle, pooled
 from casebook.measure import measure_gain
 from casebook.outcome import Outcome, count_right, count_run, to_json
 from casebook.table import show
-from fitdoctor.recorder.sampler import machine_record
+from fitdoctor.launch.sampler import machine_record
 
 ROOT = Path(__file__).parent
 CACHE_FILE = ROOT / ".gains.json"

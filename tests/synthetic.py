@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fitdoctor.recording.schema import (
+from fitdoctor.contract.records import (
     CallbackTotal,
     CallRow,
     Event,

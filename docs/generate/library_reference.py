@@ -9,7 +9,7 @@ from typing import Any
 def library() -> str:
     """Signature and docstring of everything that `import fitdoctor` offers."""
     import fitdoctor
-    from fitdoctor import watch
+    from fitdoctor.library import watch
 
     offered = {
         "diagnose": fitdoctor.diagnose,

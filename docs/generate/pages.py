@@ -23,7 +23,7 @@ import library_reference  # noqa: E402
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages."""
-    from fitdoctor.lint.page import lint_page, section
+    from fitdoctor.lint.lint_page import lint_page, section
     from fitdoctor.rules import all_rules
 
     rules = all_rules()

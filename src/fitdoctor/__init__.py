@@ -8,9 +8,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in typing, which is not imported here
 if TYPE_CHECKING:
-    from fitdoctor.ahead import read_ahead
-    from fitdoctor.api import diagnose, speedup
-    from fitdoctor.chunks import from_generator
+    from fitdoctor.library.ahead import read_ahead
+    from fitdoctor.library.api import diagnose, speedup
+    from fitdoctor.library.chunks import from_generator
     from fitdoctor.pack.packed import packed
     from fitdoctor.pack.reading.load import load
 
@@ -30,12 +30,12 @@ __version__ = "0.1.0"
 
 # Where the library's functions live; loaded when they are asked for.
 _LIBRARY = {
-    "diagnose": "fitdoctor.api",
-    "from_generator": "fitdoctor.chunks",
+    "diagnose": "fitdoctor.library.api",
+    "from_generator": "fitdoctor.library.chunks",
     "load": "fitdoctor.pack.reading.load",
     "packed": "fitdoctor.pack.packed",
-    "read_ahead": "fitdoctor.ahead",
-    "speedup": "fitdoctor.api",
+    "read_ahead": "fitdoctor.library.ahead",
+    "speedup": "fitdoctor.library.api",
 }
 
 
@@ -45,7 +45,7 @@ def __getattr__(name: str) -> object:
 
     if name == "Watch":
         # A Keras callback for those who cannot change how training is started.
-        return importlib.import_module("fitdoctor.watch").watch_class()
+        return importlib.import_module("fitdoctor.library.watch").watch_class()
     if name in _LIBRARY:
         return getattr(importlib.import_module(_LIBRARY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -55,4 +55,4 @@ def load_ipython_extension(shell: object) -> None:
     """What `%load_ext fitdoctor` calls; it brings the `%%fitdoctor` cell magic."""
     import importlib
 
-    importlib.import_module("fitdoctor.notebook").register(shell)
+    importlib.import_module("fitdoctor.library.notebook").register(shell)

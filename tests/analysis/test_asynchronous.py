@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from fitdoctor.analysis.asynchronous import SURFACES_IN, as_computed
 from fitdoctor.analysis.view import view_of
-from fitdoctor.rules import cb002, ho003
+from fitdoctor.rules.callbacks import heavy_validation
+from fitdoctor.rules.host import tiny_epochs
 from synthetic import MS, fit_workload, recording, view, windows
 
 ns = st.floats(min_value=0.0, max_value=1e9)
@@ -51,12 +52,12 @@ def enqueued(backend: str):
 
 
 def test_on_jax_the_wait_for_enqueued_steps_is_no_cost_of_the_epoch() -> None:
-    assert ho003.RULE.detect(enqueued("jax")) is None
-    assert cb002.RULE.detect(enqueued("jax")) is None
+    assert tiny_epochs.RULE.detect(enqueued("jax")) is None
+    assert heavy_validation.RULE.detect(enqueued("jax")) is None
 
 
 def test_elsewhere_the_hosts_clock_tells() -> None:
-    assert ho003.RULE.detect(enqueued("tensorflow")) is not None
+    assert tiny_epochs.RULE.detect(enqueued("tensorflow")) is not None
 
 
 @pytest.mark.parametrize(("backend", "ahead"), [("jax", True), ("tensorflow", False)])

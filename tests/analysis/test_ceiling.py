@@ -6,7 +6,7 @@ import pytest
 
 from fitdoctor.analysis.view import KERAS_LOOP_NS
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.loader_cure import saved_by, step_left
+from fitdoctor.pricing.loading import saved_by, step_left
 from synthetic import MS, fit_workload, loader, view, windows
 
 

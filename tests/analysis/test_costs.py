@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fitdoctor.analysis.costs import parts_that_sum
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
-from fitdoctor.recording.schema import CallbackTotal, Event, Probe
+from fitdoctor.contract.records import CallbackTotal, Event, Probe
 from synthetic import MS, call_group, fit_workload, restarted_epochs, windows
 
 

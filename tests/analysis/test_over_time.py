@@ -7,7 +7,7 @@ import pytest
 from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.start_up import start_up
-from fitdoctor.recording.schema import Event, RecordedWorkload, StepBlock
+from fitdoctor.contract.records import Event, RecordedWorkload, StepBlock
 from synthetic import MS, fit_workload, recording
 
 

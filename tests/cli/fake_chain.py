@@ -15,7 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 import diagnoses
 
-from fitdoctor.errors import RecordingError
+from fitdoctor.contract.errors import RecordingError
 
 
 class FakeRecording(bytes):
@@ -55,7 +55,7 @@ def _replace(name: str, **attributes: Any) -> None:
     sys.modules[name] = module
 
 
-_replace("fitdoctor.recording.reader", read_recording=read_recording)
+_replace("fitdoctor.contract.reader", read_recording=read_recording)
 _replace("fitdoctor.diagnosis", diagnose=diagnose)
 _replace("fitdoctor.rules", all_rules=all_rules)
 

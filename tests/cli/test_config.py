@@ -8,7 +8,7 @@ import pytest
 from commands import TRAINS, fake
 
 from fitdoctor.cli.config import default_map
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 
 
 def write(folder: Path, text: str) -> None:

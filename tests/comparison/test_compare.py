@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fitdoctor.comparison.compared_run import Measured, Side, read_side, side_of
 from fitdoctor.comparison.gate import QUANTITIES, broken, broken_by, parse_condition
 from fitdoctor.comparison.pairs import Pair, pairs
-from fitdoctor.comparison.side import Measured, Side, read_side, side_of
 from fitdoctor.comparison.table import budget_text, change_words, comparison_text
+from fitdoctor.contract.errors import RecordingError, UsageError
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.errors import RecordingError, UsageError
 from fitdoctor.intervals import Interval
 from fitdoctor.report.machine import to_json
 from synthetic import MS, fit_workload, recording, windows

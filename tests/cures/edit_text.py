@@ -8,7 +8,7 @@ import tokenize
 
 from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
 from fitdoctor.cures.draft import Draft
-from fitdoctor.cures.engine import edited
+from fitdoctor.cures.edit_engine import edited
 from fitdoctor.findings.edits import Edit
 from fitdoctor.findings.place import Where
 

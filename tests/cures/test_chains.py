@@ -4,7 +4,7 @@ import pytest
 from edit_text import after, at, is_there, why_not
 
 from fitdoctor.cures.draft import Draft
-from fitdoctor.cures.engine import edited
+from fitdoctor.cures.edit_engine import edited
 from fitdoctor.findings.edits import AppendCall, DatasetOption, SwapCalls
 
 CACHE = AppendCall(at(1), "map", ".cache()")

@@ -13,7 +13,7 @@ from test_compiling import FUNCTION, Tensor, compiled
 
 from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
 from fitdoctor.cures.draft import Draft
-from fitdoctor.cures.engine import edited
+from fitdoctor.cures.edit_engine import edited
 from fitdoctor.findings.edits import LongerEpochs
 
 TENSORS = st.sampled_from(["a", "b", "(a + b)", "(a)", "twice(b)", "self.last"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
 from fitdoctor.cures.draft import Draft
-from fitdoctor.cures.engine import edited
+from fitdoctor.cures.edit_engine import edited
 from fitdoctor.findings.edits import AppendCall, DropKeyword, SetKeyword, SwapCalls
 
 VALUES = st.sampled_from(

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from cured import eager_recording
 
+from fitdoctor.contract.errors import RecordingError
+from fitdoctor.contract.reader import read_recording
 from fitdoctor.cures.prescription import Prescription, prescribe
 from fitdoctor.cures.writing import write_patch
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.errors import RecordingError
-from fitdoctor.recording.reader import read_recording
 
 TEXT = "model = make()\nmodel.compile('sgd', run_eagerly=True)\nmodel.fit(x)\n"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from cured import finding
 
+from fitdoctor.contract.errors import OutputError, UsageError
 from fitdoctor.cures import undo, writing
 from fitdoctor.cures.patch import Patch, plan
-from fitdoctor.errors import OutputError, UsageError
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.place import Where
 

@@ -9,7 +9,7 @@ from fitdoctor.devices.choices import choices
 from fitdoctor.devices.crossover import break_even_steps, crossover
 from fitdoctor.devices.judgement import DeviceRun, judge
 from fitdoctor.intervals import Interval
-from fitdoctor.report.devices import devices_text
+from fitdoctor.report.device_comparison import devices_text
 
 MS = 1_000_000
 SIZES = (8, 32, 128, 512)

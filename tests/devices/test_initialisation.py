@@ -10,7 +10,7 @@ from test_crossover import run
 
 from fitdoctor.devices.initialisation import FIRST_ARRAY, initialisation_ns
 from fitdoctor.devices.judgement import judge
-from fitdoctor.report.devices import devices_text
+from fitdoctor.report.device_comparison import devices_text
 
 
 def test_an_unknown_backend_is_not_measured() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.articles.registry import all_claims
 from fitdoctor.lint.check import check_file
-from fitdoctor.lint.page import lint_page, section
+from fitdoctor.lint.lint_page import lint_page, section
 from fitdoctor.lint.pattern import Pattern
 from fitdoctor.lint.patterns import all_patterns
 from fitdoctor.rules import all_rules

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from packs import images, packed, picture
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.image_header import agreed, image_facts
 from fitdoctor.pack.schema import BadElement
 

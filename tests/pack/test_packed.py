@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fitdoctor
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack import packed as packed_module
 from fitdoctor.pack.manifest import Manifest, read_manifest
 from fitdoctor.pack.verify import verify

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from packs import elements, packed, table
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.verify import verify
 
 ray = pytest.importorskip("ray", reason="ray is not installed (fitdoctor[ray])")

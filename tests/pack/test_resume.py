@@ -13,7 +13,7 @@ import pytest
 from packs import SOURCE, command, elements, packed, table
 
 from benchmarks.pack_kills import make_source, pack_through_kills
-from fitdoctor.errors import OutputError, UsageError
+from fitdoctor.contract.errors import OutputError, UsageError
 from fitdoctor.pack import job
 from fitdoctor.pack.manifest import read_manifest
 from fitdoctor.pack.shard import WORK_FOLDER

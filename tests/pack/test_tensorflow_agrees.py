@@ -11,7 +11,7 @@ import pytest
 from packs import elements, images, packed, table
 
 import fitdoctor
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack import tfrecord
 from fitdoctor.pack.example import decoder, encoder
 from fitdoctor.pack.reading.snippet import snippet

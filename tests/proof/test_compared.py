@@ -12,8 +12,8 @@ from fitdoctor.findings.rounds import Rounds, rounds_of
 from fitdoctor.proof.compared import stretches
 from fitdoctor.proof.equivalence import Equivalence
 from fitdoctor.proof.measure import Limits, measure
+from fitdoctor.proof.proof_verdict import judge
 from fitdoctor.proof.timeline import Span, Timeline
-from fitdoctor.proof.verdict import judge
 from proof.runs import MS, FakeSides, timeline
 
 

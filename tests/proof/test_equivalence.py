@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from fitdoctor.inside.proof.fingerprint import fingerprint
 from fitdoctor.proof.equivalence import (
     array_difference,
     compare,
@@ -16,7 +17,6 @@ from fitdoctor.proof.equivalence import (
     with_repetition,
 )
 from fitdoctor.proof.learned import OUTPUTS, Batch, Learned
-from fitdoctor.recorder.fingerprint import fingerprint
 
 
 def batches(*samples: list[int]) -> tuple[Batch, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from fitdoctor.proof.equivalence import Equivalence
 from fitdoctor.proof.measure import Limits, Measured
-from fitdoctor.proof.prove import Prover
+from fitdoctor.proof.proving import Prover
 from fitdoctor.proof.side import Side
 
 pytestmark = pytest.mark.end_to_end

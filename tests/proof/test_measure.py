@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fitdoctor.proof.equivalence import Equivalence, not_checked
 from fitdoctor.proof.measure import Limits, Measured, measure
-from fitdoctor.proof.verdict import judge
+from fitdoctor.proof.proof_verdict import judge
 from proof.runs import MS, FakeSides, timeline
 
 LIMITS = Limits(precision=0.05, budget_s=1000, max_runs=20, window_s=10)

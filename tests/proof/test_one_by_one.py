@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.equivalence import not_checked
 from fitdoctor.proof.one_by_one import sift
-from fitdoctor.proof.verdict import Proof, Verdict
+from fitdoctor.proof.proof_verdict import Proof, Verdict
 
 
 def proof(verdict: Verdict) -> Proof:

@@ -76,8 +76,8 @@ def test_a_traceback_shows_the_lines_that_ran(tmp_path: Path) -> None:
     manifest = tmp_path / "sources.json"
     text = "\n\ndef fail():\n    raise ValueError('served')\n\nfail()\n"
     manifest.write_text(json.dumps({str(script): text}))
+    from fitdoctor.launch.launcher import child_environment
     from fitdoctor.proof.side import RUN_MAIN
-    from fitdoctor.recorder.launch import child_environment
 
     environment = child_environment(tmp_path / "a.rec", {"sources": str(manifest)})
     done = subprocess.run(

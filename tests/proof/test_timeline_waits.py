@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fitdoctor.contract.records import Event
 from fitdoctor.proof.timeline import timeline_of
-from fitdoctor.recording.schema import Event
 from synthetic import MS, fit_workload, recording
 
 

@@ -13,9 +13,9 @@ import pytest
 from diagnoses import diagnosis, slow_workload
 from hostile import hostile_recording
 
+from fitdoctor.contract.errors import UsageError
+from fitdoctor.contract.reader import read_recording
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.errors import UsageError
-from fitdoctor.recording.reader import read_recording
 from fitdoctor.report.export.perfetto_trace import check_perfetto, perfetto_trace
 from fitdoctor.report.export.steps_csv import COLUMNS, steps_csv
 from fitdoctor.report.export.tensorboard_scalars import check_tensorboard, write_scalars

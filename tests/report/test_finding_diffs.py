@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from diagnoses import diagnosis, finding, healthy_workload, slow_workload
 
+from fitdoctor.contract.records import Recording
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.edits import DropKeyword
 from fitdoctor.findings.finding import Cure, Where
-from fitdoctor.recording.schema import Recording
 from fitdoctor.report.html.page import render
 from synthetic import recording
 

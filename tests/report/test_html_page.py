@@ -12,10 +12,10 @@ import pytest
 from diagnoses import bare_diagnosis, diagnosis, slow_workload
 from hostile import hostile_recording
 
+from fitdoctor.contract.reader import read_recording
+from fitdoctor.contract.records import Event, Recording
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.notebook import Report
-from fitdoctor.recording.reader import read_recording
-from fitdoctor.recording.schema import Event, Recording
+from fitdoctor.library.notebook import Report
 from fitdoctor.report.html.page import render
 from fitdoctor.report.proof_file import Proof
 from fitdoctor.report.terminal import render as render_terminal

@@ -10,9 +10,9 @@ import pytest
 from diagnoses import bare_diagnosis, diagnosis, healthy_workload, slow_workload
 from hostile import hostile_recording
 
+from fitdoctor.contract.reader import read_recording
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.findings.diagnosed import Diagnosis
-from fitdoctor.recording.reader import read_recording
 from fitdoctor.report.machine import to_json
 from synthetic import MS, call_group, fit_workload, recording, windows
 

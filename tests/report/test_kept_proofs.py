@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fitdoctor.recording.schema import Recording
+from fitdoctor.contract.records import Recording
 from fitdoctor.report.kept_proofs import KEPT, keep, kept_proof
 from synthetic import recording
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from fitdoctor.contract.records import CallbackTotal
 from fitdoctor.findings.edits import SkipBatches
 from fitdoctor.findings.place import Where
-from fitdoctor.recording.schema import CallbackTotal
-from fitdoctor.rules.cb001 import RULE
+from fitdoctor.rules.callbacks.per_batch_callback import RULE
 from synthetic import MS, fit_workload, view, windows
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from fitdoctor.analysis.view import view_of
+from fitdoctor.contract.records import Event
 from fitdoctor.findings.edits import TENSORFLOW, HoistCompile, WrapArgument
 from fitdoctor.findings.place import Where
-from fitdoctor.recording.schema import Event
-from fitdoctor.rules import co002
-from fitdoctor.rules.co001 import RULE, repeated_traces
+from fitdoctor.rules.compilation import shape_recompilation
+from fitdoctor.rules.compilation.retracing import RULE, repeated_traces
 from synthetic import MS, fit_workload, recording, windows
 
 
@@ -206,7 +206,7 @@ def jax_loop(*, shapes=lambda i: [], changed=lambda i: []):
 def test_new_shapes_are_another_rules_matter() -> None:
     seen = jax_loop(shapes=lambda i: [f"float32[8, {i}]"])
     assert RULE.detect(seen) is None
-    finding = co002.RULE.detect(seen)
+    finding = shape_recompilation.RULE.detect(seen)
     assert finding is not None
     assert "60 batch shapes" in finding.message
 
@@ -223,4 +223,4 @@ def test_a_function_that_is_jitted_anew() -> None:
     finding = RULE.detect(jax_loop())
     assert finding is not None
     assert "created anew" in finding.message
-    assert co002.RULE.detect(jax_loop()) is None
+    assert shape_recompilation.RULE.detect(jax_loop()) is None

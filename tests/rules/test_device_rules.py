@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.rules import en001, en003, en005, en007, en008, ho002, mo001, mo006, mo008
+from fitdoctor.rules.environment import (
+    accelerator_slower,
+    accelerator_unused,
+    devices_not_scaling,
+    memory_pressure,
+    transfer_bound,
+)
+from fitdoctor.rules.host import tiny_steps
+from fitdoctor.rules.model import dominant_layer, full_precision, unfused_recurrence
 from fitdoctor.trials.suspicion import suspected
 from synthetic import MS, fit_workload, loader, recording, view, windows
 
@@ -32,15 +40,15 @@ def on_gpu(**probes: dict[str, Any]):
 
 class TestAcceleratorSlower:
     def test_silent_without_a_trial(self) -> None:
-        assert en003.RULE.detect(view(on_gpu())) is None
+        assert accelerator_slower.RULE.detect(view(on_gpu())) is None
 
     def test_silent_where_the_gpu_is_faster(self) -> None:
         trial = {"as_is": [MS, MS], "changed": [3 * MS, 3 * MS]}
-        assert en003.RULE.detect(view(on_gpu(fresh_cpu=trial))) is None
+        assert accelerator_slower.RULE.detect(view(on_gpu(fresh_cpu=trial))) is None
 
     def test_the_measured_ratio(self) -> None:
         trial = {"as_is": [2 * MS, 2 * MS], "changed": [MS, MS]}
-        finding = en003.RULE.detect(view(on_gpu(fresh_cpu=trial)))
+        finding = accelerator_slower.RULE.detect(view(on_gpu(fresh_cpu=trial)))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2, rel=0.02)
         (edit,) = finding.cure.edits
@@ -58,24 +66,27 @@ class TestAcceleratorSlower:
 class TestTransfer:
     def test_silent_on_a_cpu(self) -> None:
         workload = on_gpu(device={"kind": "cpu"})
-        assert en007.RULE.detect(view(workload)) is None
+        assert transfer_bound.RULE.detect(view(workload)) is None
 
     def test_silent_where_the_copy_does_not_explain_it(self) -> None:
         facts = {"kind": "gpu", "transfer_ns": MS // 20, "quarter_transfer_ns": MS // 80}
-        assert en007.RULE.detect(view(on_gpu(device=facts))) is None
+        assert transfer_bound.RULE.detect(view(on_gpu(device=facts))) is None
 
     def test_silent_where_it_is_the_start_of_a_copy_that_takes_the_time(self) -> None:
         facts = {"kind": "gpu", "transfer_ns": MS, "quarter_transfer_ns": 0.9 * MS}
-        assert en007.RULE.detect(view(on_gpu(device=facts))) is None
+        assert transfer_bound.RULE.detect(view(on_gpu(device=facts))) is None
 
     def test_silent_where_a_quarter_was_not_copied(self) -> None:
-        assert en007.RULE.detect(view(on_gpu(device={"kind": "gpu", "transfer_ns": MS}))) is None
+        assert (
+            transfer_bound.RULE.detect(view(on_gpu(device={"kind": "gpu", "transfer_ns": MS})))
+            is None
+        )
 
     def test_silent_on_loaders_which_have_rules_of_their_own(self) -> None:
-        assert en007.RULE.detect(view(on_gpu(input={"kind": "PyDataset"}))) is None
+        assert transfer_bound.RULE.detect(view(on_gpu(input={"kind": "PyDataset"}))) is None
 
     def test_a_quarter_of_the_bytes(self) -> None:
-        finding = en007.RULE.detect(view(on_gpu()))
+        finding = transfer_bound.RULE.detect(view(on_gpu()))
         assert finding is not None
         # 1.5 ms of 2 ms are lost to picking and copying; a quarter of that is left.
         assert finding.gain.value == pytest.approx(2 / (2 - 0.75 * 1.5), rel=0.05)
@@ -85,8 +96,8 @@ class TestTransfer:
 
 class TestPrecisionAndRecurrence:
     def test_silent_where_nothing_was_tried(self) -> None:
-        assert mo001.RULE.detect(view(on_gpu())) is None
-        assert mo006.RULE.detect(view(on_gpu())) is None
+        assert unfused_recurrence.RULE.detect(view(on_gpu())) is None
+        assert full_precision.RULE.detect(view(on_gpu())) is None
 
     def test_half_precision_that_gains(self) -> None:
         workload = fit_workload(
@@ -94,7 +105,7 @@ class TestPrecisionAndRecurrence:
             step=20 * MS,
             probes={"frozen_batch": windows(20 * MS), "step_bfloat16": windows(8 * MS)},
         )
-        finding = mo006.RULE.detect(view(workload))
+        finding = full_precision.RULE.detect(view(workload))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2.5, rel=0.05)
         assert [edit.statement for edit in finding.cure.edits] == [finding.cure.summary]
@@ -108,7 +119,7 @@ class TestPrecisionAndRecurrence:
                 "copy_fused": windows(fused * MS),
             }
         )
-        assert (mo001.RULE.detect(view(workload)) is not None) == found
+        assert (unfused_recurrence.RULE.detect(view(workload)) is not None) == found
 
     def test_recurrent_dropout_becomes_dropout_in_the_layers_that_have_it(self) -> None:
         workload = fit_workload(
@@ -119,7 +130,7 @@ class TestPrecisionAndRecurrence:
                 "recurrent_dropout": {"types": ["GRU", "LSTM"]},
             }
         )
-        cure = mo001.RULE.detect(view(workload)).cure
+        cure = unfused_recurrence.RULE.detect(view(workload)).cure
         assert cure.safety == "unsafe"
         assert [(edit.call, edit.to) for edit in cure.edits] == [
             ("GRU", "dropout"),
@@ -150,15 +161,15 @@ def with_a_gpu(workload: Any):
 
 class TestAcceleratorUnused:
     def test_silent_without_a_trial(self) -> None:
-        assert en001.RULE.detect(view(on_cpu())) is None
+        assert accelerator_unused.RULE.detect(view(on_cpu())) is None
 
     def test_silent_where_the_gpu_is_no_faster(self) -> None:
         trial = {"as_is": [2 * MS], "changed": [3 * MS]}
-        assert en001.RULE.detect(view(on_cpu(fresh_gpu=trial))) is None
+        assert accelerator_unused.RULE.detect(view(on_cpu(fresh_gpu=trial))) is None
 
     def test_the_measured_ratio(self) -> None:
         trial = {"as_is": [9 * MS, 9 * MS], "changed": [3 * MS, 3 * MS]}
-        finding = en001.RULE.detect(view(on_cpu(fresh_gpu=trial)))
+        finding = accelerator_unused.RULE.detect(view(on_cpu(fresh_gpu=trial)))
         assert finding is not None
         assert finding.gain.value == pytest.approx(3, rel=0.02)
         (edit,) = finding.cure.edits
@@ -166,7 +177,7 @@ class TestAcceleratorUnused:
 
     def test_one_clear_pair_is_given_a_range(self) -> None:
         trial = {"as_is": [40 * MS], "changed": [4 * MS]}
-        finding = en001.RULE.detect(view(on_cpu(fresh_gpu=trial)))
+        finding = accelerator_unused.RULE.detect(view(on_cpu(fresh_gpu=trial)))
         assert finding is not None
         assert finding.gain.low < 9 < 11 < finding.gain.high
 
@@ -190,11 +201,11 @@ class TestDevicesNotScaling:
         return on_cpu(device={"kind": "cpu", "replicas": 4}, **probes)
 
     def test_silent_without_a_trial(self) -> None:
-        assert en005.RULE.detect(view(self.several())) is None
+        assert devices_not_scaling.RULE.detect(view(self.several())) is None
 
     def test_silent_where_several_are_faster(self) -> None:
         trial = {"as_is": [MS], "changed": [3 * MS]}
-        assert en005.RULE.detect(view(self.several(fresh_one_device=trial))) is None
+        assert devices_not_scaling.RULE.detect(view(self.several(fresh_one_device=trial))) is None
 
     def test_nothing_to_try_on_one_device(self) -> None:
         assert suspected(recording(on_cpu())) == []
@@ -205,7 +216,7 @@ class TestDevicesNotScaling:
 
     def test_the_measured_ratio(self) -> None:
         trial = {"as_is": [10 * MS, 10 * MS], "changed": [5 * MS, 5 * MS]}
-        finding = en005.RULE.detect(view(self.several(fresh_one_device=trial)))
+        finding = devices_not_scaling.RULE.detect(view(self.several(fresh_one_device=trial)))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2, rel=0.02)
         assert "on 4 devices" in finding.message
@@ -229,7 +240,7 @@ class TestLaunchBound:
         return view(workload, backend=backend)
 
     def test_the_larger_batch_that_pays(self) -> None:
-        found = ho002.RULE.detect(
+        found = tiny_steps.RULE.detect(
             self.launching(busy=MS / 10, wide={"128": 2 * MS, "512": 2.2 * MS})
         )
         assert found is not None
@@ -238,19 +249,21 @@ class TestLaunchBound:
         assert (found.cure.safety, found.cure.steps_in_one) == ("unsafe", 16)
 
     def test_the_smaller_one_where_more_gains_nothing(self) -> None:
-        found = ho002.RULE.detect(self.launching(busy=MS / 10, wide={"128": 2 * MS, "512": 7 * MS}))
+        found = tiny_steps.RULE.detect(
+            self.launching(busy=MS / 10, wide={"128": 2 * MS, "512": 7 * MS})
+        )
         assert found is not None
         assert "a batch of 128" in found.cure.summary
 
     def test_executions_are_kept_where_the_device_works(self) -> None:
         wide = {"128": 2 * MS, "512": 2.2 * MS}
-        found = ho002.RULE.detect(self.launching(busy=1.9 * MS, wide=wide, backend="jax"))
+        found = tiny_steps.RULE.detect(self.launching(busy=1.9 * MS, wide=wide, backend="jax"))
         assert found is not None
         assert "steps_per_execution=10" in found.cure.summary
 
     def test_an_idle_device_is_worth_more_than_executions(self) -> None:
         wide = {"128": 2 * MS, "512": 2.2 * MS}
-        found = ho002.RULE.detect(self.launching(busy=MS / 10, wide=wide, backend="jax"))
+        found = tiny_steps.RULE.detect(self.launching(busy=MS / 10, wide=wide, backend="jax"))
         assert found is not None
         assert found.cure.summary.startswith("a batch of 512")
         assert "steps_per_execution=10" in found.cure.summary
@@ -288,7 +301,7 @@ class TestLaunchBound:
         workload = fit_workload(
             period=round(0.8 * MS), step=round(0.3 * MS), wait=round(0.45 * MS), probes=probes
         )
-        found = ho002.RULE.detect(view(workload, backend="jax"))
+        found = tiny_steps.RULE.detect(view(workload, backend="jax"))
         assert found is not None
         assert found.cure.summary.startswith(advised)
 
@@ -296,7 +309,7 @@ class TestLaunchBound:
 def test_no_dominant_layer_on_a_gpu() -> None:
     rows = [{"name": "dense", "type": "Dense", "ns": 100, "is_model": False, "is_user": False}]
     workload = on_gpu(layers={"layers": rows, "without_fixed_price": True})
-    assert mo008.RULE.detect(view(workload)) is None
+    assert dominant_layer.RULE.detect(view(workload)) is None
 
 
 def test_an_idle_gpu_is_no_healthy_training() -> None:
@@ -327,18 +340,18 @@ class TestTooLittleDeviceMemory:
         return view(fit_workload(period=40 * MS, step=40 * MS, probes=probes), backend="torch")
 
     def test_silent_without_a_search_for_room(self) -> None:
-        assert en008.RULE.detect(self.short_of_room(None, 5 * MS)) is None
-        assert en008.RULE.detect(self.short_of_room(0, 5 * MS)) is None
+        assert memory_pressure.RULE.detect(self.short_of_room(None, 5 * MS)) is None
+        assert memory_pressure.RULE.detect(self.short_of_room(0, 5 * MS)) is None
 
     def test_silent_where_room_was_sought_at_the_start_only(self) -> None:
-        assert en008.RULE.detect(self.short_of_room(3, 5 * MS)) is None
+        assert memory_pressure.RULE.detect(self.short_of_room(3, 5 * MS)) is None
 
     def test_silent_where_smaller_steps_are_no_faster(self) -> None:
-        assert en008.RULE.detect(self.short_of_room(90, 10 * MS)) is None
-        assert en008.RULE.detect(self.short_of_room(90, 14 * MS)) is None
+        assert memory_pressure.RULE.detect(self.short_of_room(90, 10 * MS)) is None
+        assert memory_pressure.RULE.detect(self.short_of_room(90, 14 * MS)) is None
 
     def test_smaller_steps_do_the_same_work_sooner(self) -> None:
-        finding = en008.RULE.detect(self.short_of_room(90, 5 * MS))
+        finding = memory_pressure.RULE.detect(self.short_of_room(90, 5 * MS))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2.0, rel=0.05)
         assert "64 rows instead of 256" in finding.message

@@ -5,10 +5,16 @@ from typing import Any
 
 import pytest
 
+from fitdoctor.contract.records import Event, Probe
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.diagnosis.one_cause import one_cause_each
-from fitdoctor.recording.schema import Event, Probe
-from fitdoctor.rules import co001, co002, en002, en004, en006, en008
+from fitdoctor.rules.compilation import retracing, shape_recompilation
+from fitdoctor.rules.environment import (
+    memory_pressure,
+    slower_backend,
+    slows_down,
+    thread_quota_mismatch,
+)
 from synthetic import MS, fit_workload, recording, view, windows
 
 
@@ -21,16 +27,24 @@ class TestThreads:
         return view(fit_workload(probes=probes))
 
     def test_silent_without_a_trial(self) -> None:
-        assert en002.RULE.detect(view(fit_workload())) is None
+        assert thread_quota_mismatch.RULE.detect(view(fit_workload())) is None
 
     def test_silent_where_the_trial_shows_nothing(self) -> None:
-        assert en002.RULE.detect(self.tried([10 * MS, 10 * MS], [9.8 * MS, 9.9 * MS])) is None
+        assert (
+            thread_quota_mismatch.RULE.detect(self.tried([10 * MS, 10 * MS], [9.8 * MS, 9.9 * MS]))
+            is None
+        )
 
     def test_silent_where_the_runs_disagree(self) -> None:
-        assert en002.RULE.detect(self.tried([10 * MS, 14 * MS], [10.5 * MS, 9 * MS])) is None
+        assert (
+            thread_quota_mismatch.RULE.detect(self.tried([10 * MS, 14 * MS], [10.5 * MS, 9 * MS]))
+            is None
+        )
 
     def test_the_measured_ratio(self) -> None:
-        finding = en002.RULE.detect(self.tried([20 * MS, 19 * MS], [10 * MS, 10 * MS]))
+        finding = thread_quota_mismatch.RULE.detect(
+            self.tried([20 * MS, 19 * MS], [10 * MS, 10 * MS])
+        )
         assert finding is not None
         assert finding.gain.value == pytest.approx(1.95, rel=0.02)
         assert "32 threads compute on 1 allowed core;" in finding.message
@@ -42,10 +56,10 @@ class TestBackend:
         return view(fit_workload(probes=probes))
 
     def test_silent_where_the_other_is_no_faster(self) -> None:
-        assert en006.RULE.detect(self.tried(9 * MS)) is None
+        assert slower_backend.RULE.detect(self.tried(9 * MS)) is None
 
     def test_the_measured_ratio(self) -> None:
-        finding = en006.RULE.detect(self.tried(4 * MS))
+        finding = slower_backend.RULE.detect(self.tried(4 * MS))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2.5, rel=0.02)
         assert finding.cure.summary == "KERAS_BACKEND=jax"
@@ -67,16 +81,16 @@ def growing(factor: float, *, jump: bool = False):
 
 class TestSlowsDown:
     def test_silent_on_equal_steps(self) -> None:
-        assert en004.RULE.detect(growing(1.0)) is None
+        assert slows_down.RULE.detect(growing(1.0)) is None
 
     def test_silent_on_a_slight_drift(self) -> None:
-        assert en004.RULE.detect(growing(1.2)) is None
+        assert slows_down.RULE.detect(growing(1.2)) is None
 
     def test_silent_on_one_jump(self) -> None:
-        assert en004.RULE.detect(growing(3.0, jump=True)) is None
+        assert slows_down.RULE.detect(growing(3.0, jump=True)) is None
 
     def test_steady_growth(self) -> None:
-        finding = en004.RULE.detect(growing(3.0))
+        finding = slows_down.RULE.detect(growing(3.0))
         assert finding is not None
         # The mean is twice the beginning; the first third's median is 4/3 of it.
         assert finding.gain.value == pytest.approx(2 / (4 / 3), rel=0.05)
@@ -86,7 +100,7 @@ class TestSlowsDown:
         grown = growing(3.0)
         block = grown.recorded.blocks[0]
         inside = replace(block, callbacks=tuple(ns - 9 * MS for ns in block.step))
-        found = en004.RULE.detect(view(replace(grown.recorded, blocks=(inside,))))
+        found = slows_down.RULE.detect(view(replace(grown.recorded, blocks=(inside,))))
         assert found is not None
         assert found.evidence["in_callbacks"] is True
         callback = replace(found, rule="CB001")
@@ -106,16 +120,16 @@ class TestMemory:
         return replace(made, faulting=((times[100], t, rate),), memory_share=share)
 
     def test_silent_with_free_memory(self) -> None:
-        assert en008.RULE.detect(self.pressed(0.4, 500, 30 * MS)) is None
+        assert memory_pressure.RULE.detect(self.pressed(0.4, 500, 30 * MS)) is None
 
     def test_silent_without_faults(self) -> None:
-        assert en008.RULE.detect(self.pressed(0.95, 1, 30 * MS)) is None
+        assert memory_pressure.RULE.detect(self.pressed(0.95, 1, 30 * MS)) is None
 
     def test_silent_where_faults_cost_nothing(self) -> None:
-        assert en008.RULE.detect(self.pressed(0.95, 500, 10 * MS)) is None
+        assert memory_pressure.RULE.detect(self.pressed(0.95, 500, 10 * MS)) is None
 
     def test_steps_under_faults_are_slower(self) -> None:
-        finding = en008.RULE.detect(self.pressed(0.95, 500, 30 * MS))
+        finding = memory_pressure.RULE.detect(self.pressed(0.95, 500, 30 * MS))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2, rel=0.1)
 
@@ -145,20 +159,20 @@ def compiling(shapes: list[str], *, every: int = 4):
 
 class TestShapes:
     def test_silent_without_compiles(self) -> None:
-        assert co002.RULE.detect(view(fit_workload(), backend="jax")) is None
+        assert shape_recompilation.RULE.detect(view(fit_workload(), backend="jax")) is None
 
     def test_one_shape_again_and_again_is_retracing(self) -> None:
         seen = view(compiling(["float32[8, 60]"]), backend="jax")
-        assert co002.RULE.detect(seen) is None
-        assert co001.RULE.detect(seen) is not None
+        assert shape_recompilation.RULE.detect(seen) is None
+        assert retracing.RULE.detect(seen) is not None
 
     def test_many_shapes(self) -> None:
         seen = view(compiling([f"float32[8, {n}]" for n in range(50)]), backend="jax")
-        finding = co002.RULE.detect(seen)
+        finding = shape_recompilation.RULE.detect(seen)
         assert finding is not None
         assert finding.evidence["shapes"] == 50
         assert finding.gain.value == pytest.approx(60 / 12, rel=0.1)
-        assert co001.RULE.detect(seen) is None
+        assert retracing.RULE.detect(seen) is None
 
     def only_compiles(self, *, models: int = 1):
         """Every step compiles for a new shape, for each of so many models."""
@@ -172,7 +186,7 @@ class TestShapes:
         return view(replace(workload, events=events, probes=probes), backend="jax")
 
     def test_where_nothing_but_compiling_is_done_the_frozen_step_is_left(self) -> None:
-        finding = co002.RULE.detect(self.only_compiles())
+        finding = shape_recompilation.RULE.detect(self.only_compiles())
         assert finding is not None
         assert finding.gain.value == pytest.approx(210 / 2, rel=0.1)
         # A run of this length also pays for the two shapes that stay.
@@ -180,7 +194,10 @@ class TestShapes:
 
     def test_shapes_that_every_new_model_compiles_stay_in_part(self) -> None:
         once, again = self.only_compiles(), self.only_compiles(models=10)
-        first, second = co002.RULE.detect(once), co002.RULE.detect(again)
+        first, second = (
+            shape_recompilation.RULE.detect(once),
+            shape_recompilation.RULE.detect(again),
+        )
         assert first is not None
         assert second is not None
         # Two of twenty shapes are compiled for each model all the same.

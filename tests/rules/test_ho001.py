@@ -6,7 +6,7 @@ import pytest
 
 from fitdoctor.findings.edits import RenameCall
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.ho001 import RULE
+from fitdoctor.rules.host.call_per_sample import RULE
 from synthetic import MS, call_group, fit_workload, view, windows
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from fitdoctor.analysis.view import view_of
+from fitdoctor.contract.records import CallbackTotal, Event, Probe, RecordedWorkload
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import CallbackTotal, Event, Probe, RecordedWorkload
-from fitdoctor.rules.ho002 import RULE
+from fitdoctor.rules.host.tiny_steps import RULE
 from synthetic import MS, fit_workload, loader, recording, view, windows
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.recording.schema import (
+from fitdoctor.contract.records import (
     CallbackTotal,
     CallRow,
     Event,
@@ -12,7 +12,7 @@ from fitdoctor.recording.schema import (
     RecordedWorkload,
     StepBlock,
 )
-from fitdoctor.rules.ho003 import RULE
+from fitdoctor.rules.host.tiny_epochs import RULE
 from synthetic import MS, fit_workload, view
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from fitdoctor.analysis.view import view_of
+from fitdoctor.contract.records import Event
 from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword
 from fitdoctor.findings.place import Where
-from fitdoctor.recording.schema import Event
-from fitdoctor.rules.ho004 import RULE
+from fitdoctor.rules.host.eager_execution import RULE
 from synthetic import MS, fit_workload, recording, view, windows
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from fitdoctor.findings.edits import AppendCall, Memoise
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in001 import RULE
+from fitdoctor.rules.input.python_bound_loader import RULE
 from synthetic import MS, fit_workload, loader, slow_pipeline, stage, trial, view, windows
 
 PYDATASET = {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9, "name": "Rows"}

@@ -4,8 +4,8 @@ import pytest
 
 from fitdoctor.findings.edits import DatasetOption, SetKeyword
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in002 import RULE
-from fitdoctor.rules.in003 import RULE as POOL_CAP
+from fitdoctor.rules.input.serial_reads import RULE
+from fitdoctor.rules.input.thread_pool_cap import RULE as POOL_CAP
 from synthetic import MS, fit_workload, loader, view, windows
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from fitdoctor.findings.edits import AppendCall
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in004 import RULE
+from fitdoctor.rules.input.recomputed_preprocessing import RULE
 from synthetic import MS, slow_pipeline, stage, trial, view
 
 DECODE = (stage("batch", 0), stage("map", 1), stage("from_tensor_slices", 2, inputs=[]))

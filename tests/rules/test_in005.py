@@ -4,8 +4,8 @@ import pytest
 
 from fitdoctor.findings.edits import FITDOCTOR, CallInstead, SwapCalls
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
-from fitdoctor.rules.in005 import RULE
+from fitdoctor.rules.input.per_element_pipeline import RULE
+from fitdoctor.rules.input.python_bound_loader import RULE as PYTHON_BOUND
 from synthetic import MS, loader, slow_pipeline, stage, trial, view
 
 MAPPED = (stage("batch", 0), stage("map", 1), stage("from_tensor_slices", 2, inputs=[]))

@@ -4,8 +4,8 @@ import pytest
 
 from fitdoctor.findings.edits import SwapCalls
 from fitdoctor.findings.place import Where
-from fitdoctor.prediction.one_pass import Shared, epoch_ns
-from fitdoctor.rules.in006 import RULE
+from fitdoctor.pricing.first_batch import Shared, epoch_ns
+from fitdoctor.rules.input.late_shuffle import RULE
 from synthetic import MS, slow_pipeline, stage, view
 
 STAGES = (

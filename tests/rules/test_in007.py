@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.contract.records import Event
 from fitdoctor.findings.edits import SwapCalls
 from fitdoctor.findings.place import Where
-from fitdoctor.recording.schema import Event
-from fitdoctor.rules.in007 import RULE
+from fitdoctor.rules.input.skip_after_decode import RULE
 from synthetic import MS, fit_workload, slow_pipeline, stage, view, windows
 
 

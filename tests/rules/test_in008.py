@@ -4,8 +4,8 @@ import pytest
 
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
-from fitdoctor.rules.in008 import RULE
+from fitdoctor.rules.input.python_bound_loader import RULE as PYTHON_BOUND
+from fitdoctor.rules.input.shipping_batches import RULE
 from synthetic import MS, fit_workload, loader, restarted_epochs, view, windows
 
 

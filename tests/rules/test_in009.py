@@ -6,7 +6,7 @@ import pytest
 
 from fitdoctor.findings.edits import CastBefore, OneFit
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in009 import RULE
+from fitdoctor.rules.input.array_conversion import RULE
 from synthetic import MS, fit_workload, restarted_epochs, view, windows
 
 

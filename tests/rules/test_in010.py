@@ -6,8 +6,8 @@ import pytest
 
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in002 import RULE as SERIAL_READS
-from fitdoctor.rules.in010 import RULE
+from fitdoctor.rules.input.no_overlap import RULE
+from fitdoctor.rules.input.serial_reads import RULE as SERIAL_READS
 from synthetic import MS, fit_workload, loader, view, windows
 
 

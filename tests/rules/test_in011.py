@@ -4,8 +4,8 @@ import pytest
 
 from fitdoctor.findings.edits import ReadAll
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
-from fitdoctor.rules.in011 import RULE
+from fitdoctor.rules.input.python_bound_loader import RULE as PYTHON_BOUND
+from fitdoctor.rules.input.scattered_reads import RULE
 from synthetic import MS, fit_workload, loader, slow_pipeline, stage, view, windows
 
 RECORDS = (stage("batch", 0), stage("map", 1), stage("TFRecordDatasetV2", 2, inputs=[]))

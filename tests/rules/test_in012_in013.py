@@ -6,9 +6,9 @@ import pytest
 
 from fitdoctor.findings.edits import TENSORFLOW, SetKeyword
 from fitdoctor.findings.place import Where
-from fitdoctor.rules.in001 import RULE as PYTHON_BOUND
-from fitdoctor.rules.in012 import RULE as SEQUENTIAL
-from fitdoctor.rules.in013 import RULE as ON_THE_HOST
+from fitdoctor.rules.input.host_augmentation import RULE as ON_THE_HOST
+from fitdoctor.rules.input.python_bound_loader import RULE as PYTHON_BOUND
+from fitdoctor.rules.input.sequential_map import RULE as SEQUENTIAL
 from synthetic import MS, fit_workload, loader, slow_pipeline, stage, trial, view, windows
 
 STAGES = (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fitdoctor.rules.mo008 import RULE
+from fitdoctor.rules.model.dominant_layer import RULE
 from synthetic import MS, fit_workload, stage, view, windows
 
 

@@ -4,8 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.recording.schema import CallbackTotal, Event, Probe
-from fitdoctor.rules import cb002, cb003, cb004, cb005
+from fitdoctor.contract.records import CallbackTotal, Event, Probe
+from fitdoctor.rules.callbacks import (
+    frequent_checkpoint,
+    heavy_metrics,
+    heavy_validation,
+    progress_printing,
+)
 from synthetic import MS, fit_workload, view, windows
 
 
@@ -41,19 +46,21 @@ def loaded(made: dict | None, training: dict | None = None):
 
 class TestHeavyValidation:
     def test_silent_without_validation(self) -> None:
-        assert cb002.RULE.detect(view(fit_workload())) is None
+        assert heavy_validation.RULE.detect(view(fit_workload())) is None
 
     def test_silent_on_a_small_share(self) -> None:
-        assert cb002.RULE.detect(validated(20 * MS, 20)) is None
+        assert heavy_validation.RULE.detect(validated(20 * MS, 20)) is None
 
     def test_silent_on_a_usual_share_that_larger_batches_do_not_shorten(self) -> None:
-        assert cb002.RULE.detect(validated(100 * MS, 20, larger={"1024": 90 * MS})) is None
+        assert (
+            heavy_validation.RULE.detect(validated(100 * MS, 20, larger={"1024": 90 * MS})) is None
+        )
 
     def test_silent_on_a_few_validation_steps_without_a_trial(self) -> None:
-        assert cb002.RULE.detect(validated(400 * MS, 2)) is None
+        assert heavy_validation.RULE.detect(validated(400 * MS, 2)) is None
 
     def test_larger_batches_where_they_were_measured_faster(self) -> None:
-        finding = cb002.RULE.detect(
+        finding = heavy_validation.RULE.detect(
             validated(500 * MS, 500, larger={"256": 30 * MS, "1024": 20 * MS})
         )
         assert finding is not None
@@ -64,7 +71,7 @@ class TestHeavyValidation:
 
     def test_the_batches_of_a_loader_are_made_where_it_is_made(self) -> None:
         made = {"file": "/user/data.py", "line": 55, "call": "DataLoader"}
-        finding = cb002.RULE.detect(loaded(made))
+        finding = heavy_validation.RULE.detect(loaded(made))
         assert finding is not None
         assert finding.gain.value == pytest.approx(4.0 / 2.12, rel=0.02)
         (edit,) = finding.cure.edits
@@ -79,25 +86,25 @@ class TestHeavyValidation:
     def test_a_line_that_also_makes_the_training_data_is_not_changed(self) -> None:
         made = {"file": "/user/data.py", "line": 55, "call": "DataLoader"}
         for shared in (made, None):
-            finding = cb002.RULE.detect(loaded(shared, training=made))
+            finding = heavy_validation.RULE.detect(loaded(shared, training=made))
             assert finding is not None
             assert finding.cure.safety == "advice"
             assert "batches of 256" in finding.cure.summary
 
     def test_a_larger_size_that_gains_little_is_not_recommended(self) -> None:
-        finding = cb002.RULE.detect(
+        finding = heavy_validation.RULE.detect(
             validated(500 * MS, 500, larger={"256": 30 * MS, "1024": 28 * MS})
         )
         assert finding is not None
         assert "validation_batch_size=256" in finding.cure.summary
 
     def test_one_pass_and_a_rounded_number_of_steps_are_no_second_pass(self) -> None:
-        finding = cb002.RULE.detect(again(steps=101, batches=100))
+        finding = heavy_validation.RULE.detect(again(steps=101, batches=100))
         assert finding is not None
         assert "validation_freq" in finding.cure.summary
 
     def test_a_set_that_is_gone_over_again_and_again(self) -> None:
-        finding = cb002.RULE.detect(again(steps=3200, batches=100))
+        finding = heavy_validation.RULE.detect(again(steps=3200, batches=100))
         assert finding is not None
         # Of 2 s of validation beside 2 s of steps, a 32nd is left.
         assert finding.gain.value == pytest.approx(4.0 / (2 + 2 / 32), rel=0.02)
@@ -106,7 +113,7 @@ class TestHeavyValidation:
         assert (edit.keyword, edit.value, edit.overrides) == ("validation_steps", "100", True)
 
     def test_too_often(self) -> None:
-        finding = cb002.RULE.detect(validated(500 * MS, 50))
+        finding = heavy_validation.RULE.detect(validated(500 * MS, 50))
         assert finding is not None
         assert "validation_freq=5" in finding.cure.summary
         assert [edit.in_words() for edit in finding.cure.edits] == ["give fit() validation_freq=5"]
@@ -125,13 +132,13 @@ def saving(name: str, hook: str, per_step: int):
 
 class TestFrequentCheckpoint:
     def test_silent_on_the_users_callbacks(self) -> None:
-        assert cb003.RULE.detect(saving("Monitor", "batch", 30 * MS)) is None
+        assert frequent_checkpoint.RULE.detect(saving("Monitor", "batch", 30 * MS)) is None
 
     def test_silent_on_a_rare_save(self) -> None:
-        assert cb003.RULE.detect(saving("ModelCheckpoint", "batch", MS // 5)) is None
+        assert frequent_checkpoint.RULE.detect(saving("ModelCheckpoint", "batch", MS // 5)) is None
 
     def test_a_save_per_batch_becomes_one_per_epoch(self) -> None:
-        finding = cb003.RULE.detect(saving("ModelCheckpoint", "batch", 30 * MS))
+        finding = frequent_checkpoint.RULE.detect(saving("ModelCheckpoint", "batch", 30 * MS))
         assert finding is not None
         assert finding.gain.value == pytest.approx(40 / (10 + 30 / 200), rel=0.02)
         assert 'save_freq="epoch"' in finding.cure.summary
@@ -139,17 +146,17 @@ class TestFrequentCheckpoint:
         assert (edit.call, edit.value) == ("ModelCheckpoint", '"epoch"')
 
     def test_a_save_per_short_epoch(self) -> None:
-        finding = cb003.RULE.detect(saving("ModelCheckpoint", "epoch", 10 * MS))
+        finding = frequent_checkpoint.RULE.detect(saving("ModelCheckpoint", "epoch", 10 * MS))
         assert finding is not None
         assert finding.gain.value == pytest.approx(20 / 12, rel=0.02)
         assert finding.cure.edits == ()  # how often is enough is not ours to say
 
     def test_tensorboard_is_writing_too(self) -> None:
-        finding = cb003.RULE.detect(saving("TensorBoard", "batch", 30 * MS))
+        finding = frequent_checkpoint.RULE.detect(saving("TensorBoard", "batch", 30 * MS))
         assert finding is not None
         assert 'update_freq="epoch"' in finding.cure.summary
         assert [edit.keyword for edit in finding.cure.edits] == ["update_freq"]
-        histograms = cb003.RULE.detect(saving("TensorBoard", "epoch", 30 * MS))
+        histograms = frequent_checkpoint.RULE.detect(saving("TensorBoard", "epoch", 30 * MS))
         assert [edit.keyword for edit in histograms.cure.edits] == ["histogram_freq"]
 
 
@@ -159,22 +166,22 @@ class TestHeavyMetrics:
         return view(fit_workload(period=2 * MS, step=2 * MS, probes=probes))
 
     def test_silent_where_metrics_are_cheap(self) -> None:
-        assert cb004.RULE.detect(self.metrics(1.95 * MS)) is None
+        assert heavy_metrics.RULE.detect(self.metrics(1.95 * MS)) is None
 
     def test_silent_where_nothing_was_tried(self) -> None:
-        assert cb004.RULE.detect(view(fit_workload())) is None
+        assert heavy_metrics.RULE.detect(view(fit_workload())) is None
 
     def test_in_turns_a_machine_that_changes_its_pace_hides_nothing(self) -> None:
         pace = [1.0, 1.8, 1.0, 1.7, 1.1, 1.9]
         tried = {"ns": [0.75 * MS * p for p in pace], "base_ns": [MS * p for p in pace]}
         probes = {"frozen_batch": {**windows(MS), "ns": [MS * p for p in pace]}}
         both = {**probes, "step_without_metrics": {**windows(MS), **tried}}
-        finding = cb004.RULE.detect(view(fit_workload(period=MS, step=MS, probes=both)))
+        finding = heavy_metrics.RULE.detect(view(fit_workload(period=MS, step=MS, probes=both)))
         assert finding is not None
         assert finding.evidence["metrics_share"] == pytest.approx(0.25, abs=0.01)
 
     def test_half_of_the_step(self) -> None:
-        finding = cb004.RULE.detect(self.metrics(MS))
+        finding = heavy_metrics.RULE.detect(self.metrics(MS))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2.0, rel=0.05)
 
@@ -185,10 +192,10 @@ class TestProgressPrinting:
         return view(fit_workload(period=2 * MS, step=MS, probes={"progress_bar": data}))
 
     def test_silent_where_the_bar_costs_nothing(self) -> None:
-        assert cb005.RULE.detect(self.bar(1.03 * MS)) is None
+        assert progress_printing.RULE.detect(self.bar(1.03 * MS)) is None
 
     def test_the_measured_difference(self) -> None:
-        finding = cb005.RULE.detect(self.bar(1.6 * MS))
+        finding = progress_printing.RULE.detect(self.bar(1.6 * MS))
         assert finding is not None
         assert finding.gain.value == pytest.approx(2 / 1.4, rel=0.05)
         assert finding.cure.edits[0].value == "2"

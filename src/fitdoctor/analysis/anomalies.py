@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from fitdoctor.analysis.rows import Row, rows_of
-from fitdoctor.recording.schema import RecordedWorkload
+from fitdoctor.contract.records import RecordedWorkload
 
 # A first epoch this much longer than the later ones is worth a line.
 SLOW_FIRST = 1.3

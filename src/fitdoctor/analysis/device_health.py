@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from fitdoctor.recording.schema import Recording
+from fitdoctor.contract.records import Recording
 from fitdoctor.units import percent
 
 Message = tuple[str, str]  # level, text

@@ -10,11 +10,11 @@ from dataclasses import replace
 from fitdoctor.analysis.anomalies import iterator_waits
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS, Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
-from fitdoctor.analysis.loop_lines import loop_lines
 from fitdoctor.analysis.rows import Row, compile_events, rows_of
 from fitdoctor.analysis.steady import warm_up_length
+from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import RecordedWorkload
 
 WINDOW_NS = 50_000_000  # shorter steps are judged in groups of at least this length
 OTHERS_LIMIT_CORES = 0.10

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fitdoctor.analysis.costs import Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
 from fitdoctor.analysis.rows import compile_events
-from fitdoctor.recording.schema import CallRow, RecordedWorkload
+from fitdoctor.contract.records import CallRow, RecordedWorkload
 
 MIN_CALLS = 8
 MAX_STEPS_PER_CALL = 4

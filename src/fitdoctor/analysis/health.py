@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fitdoctor.analysis.device_health import Message, device_health
 from fitdoctor.analysis.view import View
-from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.contract.records import RecordedWorkload, Recording
 
 FEW_STEPS = 30
 NOISY_SPREAD = 2.5  # p90 over p10 of step times in groups of 50 ms

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.analysis.estimate import from_means, from_windows
-from fitdoctor.analysis.loop_lines import loop_lines
+from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import RecordedWorkload
 
 # Python code under trace takes about this many times as long.
 TRACING_FACTOR = 10.0

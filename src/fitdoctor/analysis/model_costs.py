@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.analysis.estimate import from_windows, ratio_in_turns
+from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import RecordedWorkload
 
 # A backward pass takes about twice the arithmetic of the forward one.
 BACKWARD = 3.0

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import RecordedWorkload
 
 # From so many passes on, what each of them begins with is part of the mean.
 WHOLE_EPOCHS = 3.0

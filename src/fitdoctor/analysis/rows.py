@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from fitdoctor.recording.schema import Event, RecordedWorkload, StepBlock
+from fitdoctor.contract.records import Event, RecordedWorkload, StepBlock
 
 COMPILING = ("trace", "compile")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fitdoctor.analysis.rows import rows_of
-from fitdoctor.recording.schema import Recording
+from fitdoctor.contract.records import Recording
 
 
 @dataclass(frozen=True)

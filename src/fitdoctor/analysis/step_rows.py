@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fitdoctor.analysis.model_costs import BACKWARD, layer_costs, outer_layers
+from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import RecordedWorkload
 
 OPTIMIZER = "optimizer update"
 REST = "loss, metrics and the rest"

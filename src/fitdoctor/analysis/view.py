@@ -12,11 +12,11 @@ from fitdoctor.analysis.estimate import from_windows, ratio_in_turns
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
 from fitdoctor.analysis.loader import Loader, loader_of
-from fitdoctor.analysis.loop_lines import loop_lines
 from fitdoctor.analysis.model_costs import LayerCost, copy_ratio, layer_costs
 from fitdoctor.analysis.pipeline import StageCost, Trial, stage_costs, trial_of
+from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.contract.records import Event, RecordedWorkload, Recording
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import Event, RecordedWorkload, Recording
 
 # A loop's body beside its loader may take longer than alone.
 BODY_ERROR = 0.15

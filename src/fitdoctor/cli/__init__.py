@@ -13,7 +13,7 @@ import click
 from fitdoctor import __version__
 from fitdoctor.cli.completion import complete_scripts
 from fitdoctor.cli.output import say
-from fitdoctor.errors import FitdoctorError, UsageError
+from fitdoctor.contract.errors import FitdoctorError, UsageError
 from fitdoctor.report.text import clean
 
 # In the order of `fitdoctor --help`; each is a module of this package with a `command`.

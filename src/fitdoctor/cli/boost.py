@@ -16,9 +16,9 @@ from fitdoctor.cli.script_command import ScriptCommand
 
 if TYPE_CHECKING:
     from fitdoctor.cures.patch import Patch
+    from fitdoctor.launch.launcher import Outcome
     from fitdoctor.proof.cured import Examined
     from fitdoctor.proof.side import Side
-    from fitdoctor.recorder.launch import Outcome
 
 # From this much longer a boosted step counts as slower than the examined one: two runs of one
 # script differ by a few percent.
@@ -69,8 +69,8 @@ def command(*, script: str, args: tuple[str, ...], module: bool, **choices: Any)
     code is the script's.
     """
     from fitdoctor.cli.target import check_module, check_script
+    from fitdoctor.launch.launcher import end_like
     from fitdoctor.proof.side import Side
-    from fitdoctor.recorder.launch import end_like
 
     (check_module if module else check_script)(script)
     target = Side("examined", script, args, module)
@@ -80,7 +80,7 @@ def command(*, script: str, args: tuple[str, ...], module: bool, **choices: Any)
 
 
 def _boost(target: Side, folder: Path, choices: Choices) -> Outcome:
-    from fitdoctor.errors import FitdoctorError
+    from fitdoctor.contract.errors import FitdoctorError
     from fitdoctor.proof.cured import ExaminationFailed, examine
 
     choices.say(f"examining {target.target} before it runs")
@@ -121,11 +121,11 @@ def _run(
     target: Side, folder: Path, boosted: tuple[Examined, Patch] | None, choices: Choices
 ) -> Outcome:
     """The script's own run, with its terminal, streams and signals."""
+    from fitdoctor.launch import recording_files
+    from fitdoctor.launch.launcher import launch
+    from fitdoctor.launch.sampler import machine_record
     from fitdoctor.proof.cured import cured_side
     from fitdoctor.proof.process import manifest
-    from fitdoctor.recorder import files
-    from fitdoctor.recorder.launch import launch
-    from fitdoctor.recorder.sampler import machine_record
 
     options: dict[str, Any] = {"probes": False, "continue": True}
     side = target
@@ -133,11 +133,11 @@ def _run(
         side = cured_side(target, boosted[1], "boosted")
         options["sources"] = str(manifest(side, folder))
         options["calls"] = list(side.calls)
-    recording = files.create_recording(target.target)
-    header = files.header_record(
+    recording = recording_files.create_recording(target.target)
+    header = recording_files.header_record(
         script=target.target, argv=list(target.args), module=target.module, options=options
     )
-    files.begin(recording, header, machine_record())
+    recording_files.begin(recording, header, machine_record())
     outcome = launch(side.command(), recording=recording, options=options)
     if boosted is not None:
         _say_gain(boosted[0], recording, outcome, choices)
@@ -146,8 +146,8 @@ def _run(
 
 def _say_gain(examined: Examined, recording: Path, outcome: Outcome, choices: Choices) -> None:
     """What the boosted run took, beside what was examined."""
+    from fitdoctor.contract.reader import read_recording
     from fitdoctor.proof.measure import steady_step_ns
-    from fitdoctor.recording.reader import read_recording
     from fitdoctor.units import duration, factor
 
     if outcome.code != 0:

@@ -36,9 +36,9 @@ def command(*, before: Path, after: Path | None, fail_if: tuple[str, ...], as_js
     limit: 1.1x times its value in A, 50ms (ns, us, ms, s), 20% of a step, or a number of
     findings.
     """
+    from fitdoctor.comparison.compared_run import read_side
     from fitdoctor.comparison.gate import broken, parse_condition
     from fitdoctor.comparison.pairs import Pair, pairs
-    from fitdoctor.comparison.side import read_side
     from fitdoctor.comparison.table import budget_text, comparison_text
 
     conditions = [parse_condition(text) for text in fail_if]

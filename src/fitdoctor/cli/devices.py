@@ -54,8 +54,8 @@ def command(
     """
     from fitdoctor.cli.target import check_module, check_script
     from fitdoctor.devices.runs import compare_devices
-    from fitdoctor.recorder.launch import command_line
-    from fitdoctor.report.devices import devices_text
+    from fitdoctor.launch.launcher import command_line
+    from fitdoctor.report.device_comparison import devices_text
 
     (check_module if module else check_script)(script)
     if output is not None:

@@ -26,7 +26,7 @@ from fitdoctor.cli.output import (
 from fitdoctor.cli.record import Talk, record
 from fitdoctor.cli.run import a_number
 from fitdoctor.cli.script_command import ScriptCommand
-from fitdoctor.errors import OutputError, UsageError
+from fitdoctor.contract.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from fitdoctor.cures.prescription import Prescription
@@ -199,7 +199,7 @@ def _undo(*, quiet: bool) -> int:
 def _examined(script: str, args: list[str], module: bool, *, budget: float, talk: Talk) -> Path:
     """Run the examination; the script's output goes to stderr, since stdout is the patch's."""
     from fitdoctor.cli.target import check_module, check_script
-    from fitdoctor.recorder.launch import end_like
+    from fitdoctor.launch.launcher import end_like
 
     (check_module if module else check_script)(script)
     options = {"budget_s": budget, "continue": False, "probes": True}
@@ -214,9 +214,9 @@ def _examined(script: str, args: list[str], module: bool, *, budget: float, talk
 
 def _prescription(recording: Path | None, wanted: Wish) -> tuple[Prescription, Diagnosis]:
     from fitdoctor.cli.report import existing, no_training
+    from fitdoctor.contract.reader import read_recording
     from fitdoctor.cures.prescription import prescribe
     from fitdoctor.diagnosis import diagnose
-    from fitdoctor.recording.reader import read_recording
 
     read = read_recording(existing(recording))
     diagnosis: Diagnosis = diagnose(read)
@@ -237,7 +237,7 @@ def _write(found: Prescription) -> None:
 def _write_output(
     path: Path, found: Prescription, diagnosis: Diagnosis, *, as_json: bool, written: bool
 ) -> None:
-    from fitdoctor.report.patch import patch_to_json
+    from fitdoctor.report.patch_text import patch_to_json
 
     data = found.patch.diff_bytes()
     if as_json:
@@ -266,7 +266,7 @@ def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, talk: Talk) -
         return WOULD_CHANGE if found.patch else 0
     if talk.quiet:
         return 0
-    from fitdoctor.report.patch import render_patch
+    from fitdoctor.report.patch_text import render_patch
 
     text = render_patch(
         found,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fitdoctor.errors import RecordingError, UsageError
+from fitdoctor.contract.errors import RecordingError, UsageError
 
 if TYPE_CHECKING:
     from fitdoctor.findings.diagnosed import Diagnosis
@@ -35,7 +35,7 @@ def recording_path(recording: Path | None, output_dir: Path | None) -> Path:
     Raises:
         RecordingError: There is none.
     """
-    from fitdoctor.recorder.files import newest
+    from fitdoctor.launch.recording_files import newest
 
     path = recording if recording is not None else newest(folder=output_dir)
     if not path.is_file():
@@ -54,8 +54,8 @@ def judge(path: Path, choice: Choice) -> Judged:
         RecordingError: It cannot be read.
         UsageError: The choice names a rule that does not exist.
     """
+    from fitdoctor.contract.reader import read_recording
     from fitdoctor.diagnosis import diagnose
-    from fitdoctor.recording.reader import read_recording
 
     recording = read_recording(path)
     if choice.select or choice.ignore:

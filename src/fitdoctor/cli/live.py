@@ -13,7 +13,7 @@ from typing import Any
 
 from fitdoctor.cli.live_panel import Panel
 from fitdoctor.cli.output import write
-from fitdoctor.recorder.files import Tail
+from fitdoctor.launch.recording_files import Tail
 from fitdoctor.units import duration, percent, size
 
 PERIOD_S = 1.0

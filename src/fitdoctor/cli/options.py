@@ -75,7 +75,7 @@ def _pack_folder(context: click.Context, option: click.Parameter, value: Any) ->
     """A folder that can hold packs, and what writing them needs."""
     if value is None:
         return None
-    from fitdoctor.errors import UsageError
+    from fitdoctor.contract.errors import UsageError
     from fitdoctor.pack.checksum import functions
 
     if not str(value) or Path(value).is_file():

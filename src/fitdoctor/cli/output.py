@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from fitdoctor.errors import OutputError, UsageError
+from fitdoctor.contract.errors import OutputError, UsageError
 from fitdoctor.report.text import for_encoding, without_controls
 
 if TYPE_CHECKING:

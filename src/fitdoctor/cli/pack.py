@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fitdoctor.cli.output import say, write
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from fitdoctor.pack.manifest import Manifest

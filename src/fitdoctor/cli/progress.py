@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from fitdoctor.cli.output import write
-from fitdoctor.recorder.files import Tail
+from fitdoctor.launch.recording_files import Tail
 from fitdoctor.report.text import clean
 
 PERIOD_S = 0.25

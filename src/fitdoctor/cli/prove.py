@@ -15,11 +15,11 @@ import click
 from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import check_writable, say, write, write_text
 from fitdoctor.cli.script_command import ScriptCommand
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from fitdoctor.proof.measure import Limits, Progress
-    from fitdoctor.proof.verdict import Proof
+    from fitdoctor.proof.proof_verdict import Proof
 
 NOT_PROVEN = 1
 
@@ -189,7 +189,7 @@ def command(
 def _keep(script: str, proof: Proof) -> None:
     """Beside the recordings, where the report of the script finds it."""
     from fitdoctor.cli.config import recordings_folder
-    from fitdoctor.recorder.files import FOLDER_NAME
+    from fitdoctor.launch.recording_files import FOLDER_NAME
     from fitdoctor.report.kept_proofs import keep
 
     keep(recordings_folder() or Path.cwd() / FOLDER_NAME, script, proof.to_json())
@@ -211,7 +211,7 @@ def _refuse_cure_options(options: Options) -> None:
 
 
 def _prove_pair(before: str, after: str, args: tuple[str, ...], options: Options) -> Proof:
-    from fitdoctor.proof.prove import Prover
+    from fitdoctor.proof.proving import Prover
     from fitdoctor.proof.side import Side
 
     with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:

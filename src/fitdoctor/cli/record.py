@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fitdoctor.cli.output import Color, say
 
 if TYPE_CHECKING:
-    from fitdoctor.recorder.launch import Outcome
+    from fitdoctor.launch.launcher import Outcome
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ def record(
     folder: Path | None = None,
 ) -> tuple[Path, Outcome]:
     """Run a script under the recorder: the recording, and how the script ended."""
-    from fitdoctor.recorder import files
-    from fitdoctor.recorder.launch import command_line
-    from fitdoctor.recorder.sampler import machine_record
+    from fitdoctor.launch import recording_files
+    from fitdoctor.launch.launcher import command_line
+    from fitdoctor.launch.sampler import machine_record
 
-    recording = files.create_recording(script, folder=folder)
-    header = files.header_record(script=script, argv=args, module=module, options=options)
-    files.begin(recording, header, machine_record())
+    recording = recording_files.create_recording(script, folder=folder)
+    header = recording_files.header_record(script=script, argv=args, module=module, options=options)
+    recording_files.begin(recording, header, machine_record())
     talk.say(f"recording {script} → {_short(recording)}")
     command = command_line(script, args, module=module)
     outcome = _record(command, recording, options, talk, stdout)
@@ -58,9 +58,9 @@ def _try_settings(
     command: list[str], recording: Path, backends: tuple[str, ...], talk: Talk
 ) -> None:
     """What only a fresh process can try, where the recording gives a reason to."""
-    from fitdoctor.errors import FitdoctorError
-    from fitdoctor.recording.reader import read_recording
-    from fitdoctor.trials.fresh import run_trial
+    from fitdoctor.contract.errors import FitdoctorError
+    from fitdoctor.contract.reader import read_recording
+    from fitdoctor.trials.fresh_process import run_trial
     from fitdoctor.trials.suspicion import suspected
 
     try:
@@ -80,8 +80,8 @@ def _record(
 ) -> Outcome:
     from fitdoctor.cli.live import Live
     from fitdoctor.cli.progress import Progress
-    from fitdoctor.recorder.launch import HANG_GRACE_S, OVERSTAY_GRACE_S, launch
-    from fitdoctor.recorder.sampler import Sampler
+    from fitdoctor.launch.launcher import HANG_GRACE_S, OVERSTAY_GRACE_S, launch
+    from fitdoctor.launch.sampler import Sampler
 
     progress = Progress(recording)
     live = Live(recording)
@@ -119,8 +119,8 @@ def _record(
 
 
 def _finish_recording(recording: Path, outcome: Outcome) -> None:
-    from fitdoctor.recorder.files import append_exit
-    from fitdoctor.recorder.sources import append_sources
+    from fitdoctor.launch.recording_files import append_exit
+    from fitdoctor.launch.source_digests import append_sources
 
     try:
         append_sources(recording)

@@ -19,7 +19,7 @@ from fitdoctor.cli.output import (
     write,
     write_file,
 )
-from fitdoctor.errors import RecordingError
+from fitdoctor.contract.errors import RecordingError
 
 if TYPE_CHECKING:
     from fitdoctor.findings.diagnosed import Diagnosis

@@ -12,7 +12,7 @@ import click
 from fitdoctor.cli import options as shared
 from fitdoctor.cli.completion import rule_codes
 from fitdoctor.cli.output import Color, terminal_width, use_color, write
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 
 _MARKS = {"safe": "[*]", "unsafe": "[!]", "advice": "   "}
 
@@ -70,7 +70,7 @@ def _as_data(rule: Any) -> dict[str, str]:
 
 def _page(rule: Any) -> str:
     """The rule's own page, and what can be seen of it without running."""
-    from fitdoctor.lint.page import section
+    from fitdoctor.lint.lint_page import section
 
     seen = section(str(rule.code))
     page = str(rule.page).strip()

@@ -166,7 +166,7 @@ def _run(
     talk: Talk,
     trials: tuple[str, ...] | None,
 ) -> None:
-    from fitdoctor.recorder.launch import end_like
+    from fitdoctor.launch.launcher import end_like
 
     recording, outcome = record(
         target.script,

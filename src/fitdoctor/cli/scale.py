@@ -13,15 +13,15 @@ import click
 
 from fitdoctor.cli.output import write
 from fitdoctor.cli.script_command import ScriptCommand
-from fitdoctor.errors import RecordingError, UsageError
+from fitdoctor.contract.errors import RecordingError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fitdoctor.analysis.view import View
+    from fitdoctor.contract.records import Recording
     from fitdoctor.cures.patch import Patch
-    from fitdoctor.prediction.scale_out import ScaleOut
-    from fitdoctor.recording.schema import Recording
+    from fitdoctor.pricing.scale_out import ScaleOut
 
 SERVICE_ADDRESS = re.compile(r"[a-z]+://[\w.\-\[\]:]+:\d+")
 
@@ -64,9 +64,9 @@ def command(*, what: Path | None, args: tuple[str, ...], service: str | None, ap
     is. With --service the source edit for a tf.data service at that address is printed.
     """
     from fitdoctor.analysis.view import view_of
-    from fitdoctor.prediction.scale_out import scale_out
-    from fitdoctor.recorder.files import newest
-    from fitdoctor.recording.reader import read_recording
+    from fitdoctor.contract.reader import read_recording
+    from fitdoctor.launch.recording_files import newest
+    from fitdoctor.pricing.scale_out import scale_out
 
     _check_service(service, apply=apply)
     if what is not None and what.suffix == ".py":
@@ -130,7 +130,7 @@ def _edit(recording: Recording, views: Sequence[View], service: str, *, apply: b
 
 def _refuse_changed(recording: Recording, patch: Patch, roots: Sequence[Path]) -> None:
     """The recorded lines are those of the file that was recorded."""
-    from fitdoctor.cures.source import digest
+    from fitdoctor.cures.source_text import digest
 
     known = {(roots[0] / file).resolve(): found for file, found in recording.sources.items()}
     for path in patch.files:

@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from fitdoctor.cli.output import FORMATS
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 
 
 def check_script(script: str) -> None:

@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fitdoctor.comparison.compared_run import Measured
 from fitdoctor.comparison.pairs import Pair
-from fitdoctor.comparison.side import Measured
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.units import duration, factor, percent
 
 PARTS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fitdoctor.comparison.side import Measured, Side
+from fitdoctor.comparison.compared_run import Measured, Side
 from fitdoctor.intervals import Interval
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fitdoctor.comparison.compared_run import Measured, Side
 from fitdoctor.comparison.pairs import Pair
-from fitdoctor.comparison.side import Measured, Side
 from fitdoctor.intervals import Interval
 from fitdoctor.report.step_time import PART_WORDS
 from fitdoctor.report.text import clean

@@ -8,8 +8,8 @@ from fitdoctor.cures.patch import Declined
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.another_day import on_another_day
-from fitdoctor.prediction.joint import gain_of_all
+from fitdoctor.pricing.drift import on_another_day
+from fitdoctor.pricing.joint import gain_of_all
 
 # A cure that raises the joint gain by less than this is not worth a change of the source.
 ADDS = 1.01

@@ -21,7 +21,7 @@ from fitdoctor.findings.edits import (
     SetKeyword,
 )
 from fitdoctor.findings.place import ANYWHERE, Where
-from fitdoctor.recorder.inputs.tf_pipeline import TRANSFORMATIONS
+from fitdoctor.inside.seams.inputs.tf_pipeline import TRANSFORMATIONS
 
 _MODEL_CALLS = frozenset({"compile", "fit", "evaluate", "predict"})
 _CALLBACKS = frozenset({"BackupAndRestore", "ModelCheckpoint", "TensorBoard"})

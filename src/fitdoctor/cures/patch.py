@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 
 from fitdoctor.cures.declined import AlreadyThere, ContradictedEdit, DeclinedEdit
 from fitdoctor.cures.draft import Draft
-from fitdoctor.cures.engine import edited
+from fitdoctor.cures.edit_engine import edited
 from fitdoctor.cures.in_process import CallChange, call_change
-from fitdoctor.cures.source import Source, read_source
+from fitdoctor.cures.source_text import Source, read_source
 from fitdoctor.cures.unified import unified_diff
 from fitdoctor.findings.edits import AppendCall, Edit, ReadPacked, SetKeyword, SwapCalls
 from fitdoctor.findings.finding import Finding

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fitdoctor.contract.errors import RecordingError
+from fitdoctor.contract.records import Recording
 from fitdoctor.cures.choice import choose, predicted
 from fitdoctor.cures.declined import DeclinedEdit
 from fitdoctor.cures.patch import Patch, plan
-from fitdoctor.cures.source import Source, decoded, digest
+from fitdoctor.cures.source_text import Source, decoded, digest
 from fitdoctor.cures.undo import kept
-from fitdoctor.errors import RecordingError
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import Recording
 
 
 @dataclass(frozen=True)

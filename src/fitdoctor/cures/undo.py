@@ -16,8 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.cures.source import digest
-from fitdoctor.errors import OutputError, UsageError
+from fitdoctor.contract.errors import OutputError, UsageError
+from fitdoctor.cures.source_text import digest
 
 FOLDER = Path(".fitdoctor") / "undo"
 MANIFEST = "manifest.json"

@@ -6,10 +6,10 @@ import os
 import shutil
 from pathlib import Path
 
+from fitdoctor.contract.errors import OutputError, UsageError
 from fitdoctor.cures.patch import Patch
-from fitdoctor.cures.source import digest
+from fitdoctor.cures.source_text import digest
 from fitdoctor.cures.undo import Undo, keep, kept, sync_folder, write_synced
-from fitdoctor.errors import OutputError, UsageError
 
 
 def write_patch(patch: Patch, base: Path) -> Undo:

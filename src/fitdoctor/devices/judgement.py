@@ -8,9 +8,9 @@ from typing import Any
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.start_up import StartUp, start_up
 from fitdoctor.analysis.view import view_of
+from fitdoctor.contract.records import Recording
 from fitdoctor.devices.crossover import Crossover, break_even_steps, crossover, ratio_at
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import Recording
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fitdoctor.contract.errors import FitdoctorError
+from fitdoctor.contract.reader import read_recording
 from fitdoctor.devices.choices import Choice, choices
 from fitdoctor.devices.environment import variables
 from fitdoctor.devices.initialisation import initialisation_ns
 from fitdoctor.devices.judgement import DeviceRun, Judgement, device_run, judge
-from fitdoctor.errors import FitdoctorError
-from fitdoctor.recorder.files import begin, header_record
-from fitdoctor.recorder.launch import launch
-from fitdoctor.recorder.sampler import machine_record
-from fitdoctor.recording.reader import read_recording
+from fitdoctor.launch.launcher import launch
+from fitdoctor.launch.recording_files import begin, header_record
+from fitdoctor.launch.sampler import machine_record
 
 
 def compare_devices(

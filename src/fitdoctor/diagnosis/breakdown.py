@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.diagnosed import Part
-from fitdoctor.prediction.loader_cure import input_is_slow
+from fitdoctor.pricing.loading import input_is_slow
 
 # A step this much longer than on a frozen batch, where input is slow, is held up by loading.
 CONTENTION_SHARE = 0.3

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from fitdoctor.analysis.device_time import device_time
-from fitdoctor.analysis.loop_lines import loop_lines
+from fitdoctor.analysis.device_use import device_time
 from fitdoctor.analysis.view import View
+from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.diagnosis.breakdown import as_the_device_sees_it
 from fitdoctor.findings.diagnosed import Health, Verdict
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.ranking import family_of
-from fitdoctor.recording.schema import RecordedWorkload
 from fitdoctor.units import duration, percent
 
 # Real over frozen step from which training is called input-bound without a named cause.

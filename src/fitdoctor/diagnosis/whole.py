@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any, cast
 
 from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
-from fitdoctor.analysis.device_time import device_time
+from fitdoctor.analysis.device_use import device_time
 from fitdoctor.analysis.health import not_measured, recording_health, workload_health
 from fitdoctor.analysis.input_line import input_line
 from fitdoctor.analysis.start_up import start_up
 from fitdoctor.analysis.step_rows import step_rows
 from fitdoctor.analysis.view import View, view_of
+from fitdoctor.contract.records import RecordedWorkload, Recording
 from fitdoctor.diagnosis.breakdown import breakdown, curable_parts
 from fitdoctor.diagnosis.one_cause import one_cause_each
 from fitdoctor.diagnosis.verdict import verdict_of, why_not_judged
@@ -26,12 +27,11 @@ from fitdoctor.findings.diagnosed import (
 )
 from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.findings.ranking import ranked
-from fitdoctor.findings.rule import Rule
 from fitdoctor.intervals import Interval
-from fitdoctor.prediction.another_day import on_another_day
-from fitdoctor.prediction.joint import gain_of_all
-from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.pricing.drift import on_another_day
+from fitdoctor.pricing.joint import gain_of_all
 from fitdoctor.rules import all_rules
+from fitdoctor.rules.rule import Rule
 
 # A workload below this share of the recorded time is not worth a line of its own.
 SMALL_SHARE = 0.02

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fitdoctor.analysis.anomalies import FirstEpoch, IteratorWaits, Stalls
-from fitdoctor.analysis.device_time import DeviceTime
+from fitdoctor.analysis.device_use import DeviceTime
 from fitdoctor.analysis.start_up import StartUp
 from fitdoctor.analysis.step_rows import StepRow
 from fitdoctor.findings.finding import Finding, Where

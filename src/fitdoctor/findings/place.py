@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fitdoctor.recording.schema import RecordedWorkload
+from fitdoctor.contract.records import RecordedWorkload
 
 # The line of an edit whose place was not recorded: it is looked for in the whole file.
 ANYWHERE = -1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.lint.module import LintFinding, Module, parse
 from fitdoctor.lint.notebook_cells import Place, notebook_code
 from fitdoctor.lint.pattern import Pattern

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from fitdoctor.errors import OutputError, UsageError
+from fitdoctor.contract.errors import OutputError, UsageError
 from fitdoctor.pack import manifest as manifests
 from fitdoctor.pack.shard import WORK_FOLDER, not_written, write_json
 

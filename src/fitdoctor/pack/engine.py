@@ -14,10 +14,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from fitdoctor.errors import FitdoctorError, OutputError
+from fitdoctor.contract.errors import FitdoctorError, OutputError
 from fitdoctor.pack.job import Job, write_shard
 from fitdoctor.pack.shard import Receipt
-from fitdoctor.pack.sources.source import Range
+from fitdoctor.pack.sources.base import Range
 
 Tasks = list[tuple[int, Range]]
 Report = Callable[[int, int], None]

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.columns import fits
 from fitdoctor.pack.element import normal
 from fitdoctor.pack.example import encoder
 from fitdoctor.pack.image_header import agreed
 from fitdoctor.pack.schema import BadElement, Schema, difference, schema_of
 from fitdoctor.pack.shard import Receipt, ShardWriter, Skipped, not_written
+from fitdoctor.pack.sources.base import Block, Range, Source
 from fitdoctor.pack.sources.function import load_function
-from fitdoctor.pack.sources.source import Block, Range, Source
 
 # Encoded elements that are written in one go.
 WRITE_BYTES = 4 << 20

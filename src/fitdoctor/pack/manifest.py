@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fitdoctor import __version__
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.schema import Feature, Schema
 from fitdoctor.pack.shard import Receipt, Skipped, write_json
 

@@ -19,12 +19,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
+from fitdoctor.contract.stored_tensors import as_records, from_records, not_storable
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.manifest import NAME, Manifest, read_manifest
 from fitdoctor.pack.packing import Listener, Options, pack
-from fitdoctor.pack.sources.records import Records
-from fitdoctor.pack.tensors import as_records, from_records, not_storable
+from fitdoctor.pack.sources.record_source import Records
 from fitdoctor.units import size
 
 # Made and compared at every start: they tell files or Python code that changed.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack import destination
 from fitdoctor.pack.engine import Report, Tasks, run_local
 from fitdoctor.pack.image_header import agreed
@@ -16,9 +16,9 @@ from fitdoctor.pack.job import Job
 from fitdoctor.pack.manifest import NAME, Manifest, read_manifest, write_manifest
 from fitdoctor.pack.schema import Feature, Schema
 from fitdoctor.pack.shard import FORMATS, Receipt, read_receipt
+from fitdoctor.pack.sources.base import Range, Source, Stream
 from fitdoctor.pack.sources.function import code_stamp, load_function
-from fitdoctor.pack.sources.records import Records
-from fitdoctor.pack.sources.source import Range, Source, Stream
+from fitdoctor.pack.sources.record_source import Records
 from fitdoctor.pack.stream import first_schema, run_stream
 
 DEFAULT_SHARD_BYTES = 128_000_000

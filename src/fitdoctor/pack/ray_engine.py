@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fitdoctor.errors import FitdoctorError, OutputError
+from fitdoctor.contract.errors import FitdoctorError, OutputError
 from fitdoctor.pack.engine import Report, Tasks
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.job import Job, write_shard
 from fitdoctor.pack.shard import Receipt
-from fitdoctor.pack.sources.source import Range
+from fitdoctor.pack.sources.base import Range
 
 # A node that dies takes all its tasks; more deaths than this are no accident.
 MOST_RETRIES = 5

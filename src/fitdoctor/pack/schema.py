@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 
 # Int64 lists store small numbers in few bytes, but are slow to read; longer ones go raw.
 LONGEST_INT_LIST = 32

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fitdoctor.errors import OutputError
+from fitdoctor.contract.errors import OutputError
 from fitdoctor.pack import checksum, tfrecord
 from fitdoctor.pack.columns import Columns, encode_rows
 from fitdoctor.pack.extras import needed

@@ -12,13 +12,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack import checksum, tfrecord
 from fitdoctor.pack.job import Elements, bad_item, mapped
 from fitdoctor.pack.schema import BadElement, Schema, schema_of
 from fitdoctor.pack.shard import Receipt, ShardWriter, Skipped, not_written, read_receipt
+from fitdoctor.pack.sources.base import Stream
 from fitdoctor.pack.sources.function import load_function
-from fitdoctor.pack.sources.source import Stream
 
 _FLUSH_BYTES = 4 << 20
 

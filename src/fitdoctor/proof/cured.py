@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fitdoctor.contract.errors import FitdoctorError, UsageError
+from fitdoctor.contract.reader import read_recording
+from fitdoctor.contract.records import Recording
 from fitdoctor.cures.choice import predicted
 from fitdoctor.cures.patch import Applied, Patch
 from fitdoctor.cures.prescription import prescribe
 from fitdoctor.diagnosis import diagnose
-from fitdoctor.errors import FitdoctorError, UsageError
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.rounds import Rounds, rounds_of
@@ -21,8 +23,6 @@ from fitdoctor.proof.measure import steady_step_ns
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.side import Side
 from fitdoctor.proof.timeline import timeline_of
-from fitdoctor.recording.reader import read_recording
-from fitdoctor.recording.schema import Recording
 
 # Probes of a long examination go on well after the recorded window.
 PROBES_S = 240.0

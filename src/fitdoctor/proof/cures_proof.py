@@ -26,10 +26,10 @@ from fitdoctor.proof.equivalence import not_checked
 from fitdoctor.proof.measure import Limits
 from fitdoctor.proof.one_by_one import Sifted, sift
 from fitdoctor.proof.process import run_side
-from fitdoctor.proof.prove import Prover, Tell
+from fitdoctor.proof.proof_verdict import Proof
+from fitdoctor.proof.proving import Prover, Tell
 from fitdoctor.proof.side import Side
 from fitdoctor.proof.trial import kept_cures
-from fitdoctor.proof.verdict import Proof
 
 EXAMINATION_S = 60.0
 # A run that stores data may take this much longer than was predicted, and some seconds to train.

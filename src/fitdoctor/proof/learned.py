@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from fitdoctor.contract.records import Recording
 from fitdoctor.proof.timeline import timeline_of
-from fitdoctor.recording.schema import Recording
 
 OUTPUTS = "~outputs"
 

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from fitdoctor.contract.records import Recording
 from fitdoctor.findings.rounds import NO_ROUNDS, Rounds
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.compared import Stretch, stretches, warm_up
 from fitdoctor.proof.ratio import LEAST_PAIRS, is_tight, ratio_of
 from fitdoctor.proof.timeline import Timeline, timeline_of
-from fitdoctor.recording.schema import Recording
 
 S = 1_000_000_000
 # Steps after warm-up from which a time per step can be told.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from fitdoctor.intervals import Interval
-from fitdoctor.proof.verdict import LEAST_GAIN, Proof
+from fitdoctor.proof.proof_verdict import LEAST_GAIN, Proof
 
 Cure = TypeVar("Cure")
 

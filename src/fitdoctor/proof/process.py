@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fitdoctor.contract.reader import read_recording
+from fitdoctor.contract.records import Recording
+from fitdoctor.launch import recording_files
+from fitdoctor.launch.launcher import child_environment
+from fitdoctor.launch.sampler import Sampler, machine_record
+from fitdoctor.launch.source_digests import append_sources
 from fitdoctor.proof.side import Side
-from fitdoctor.recorder import files
-from fitdoctor.recorder.launch import child_environment
-from fitdoctor.recorder.sampler import Sampler, machine_record
-from fitdoctor.recorder.sources import append_sources
-from fitdoctor.recording.reader import read_recording
-from fitdoctor.recording.schema import Recording
 
 # Importing, compiling and unwinding, beyond the training that was asked for.
 START_AND_END_S = 240.0
@@ -72,10 +72,10 @@ def run_side(
         options = {**options, "sources": str(manifest(side, folder))}
     if side.calls:
         options = {**options, "calls": list(side.calls)}
-    header = files.header_record(
+    header = recording_files.header_record(
         script=side.target, argv=list(side.args), module=side.module, options=options
     )
-    files.begin(recording, header, machine_record())
+    recording_files.begin(recording, header, machine_record())
     environment = child_environment(recording, options)
     # Sets and dicts of strings in the same order on both sides.
     environment.setdefault("PYTHONHASHSEED", "0")
@@ -95,7 +95,7 @@ def run_side(
     ended = time.perf_counter_ns()
     code = process.returncode
     by_signal = -code if code < 0 else None
-    files.append_exit(
+    recording_files.append_exit(
         recording, code=None if by_signal else code, signal=by_signal, overstayed=timed_out
     )
     if sampled:
@@ -137,7 +137,7 @@ def _see_through(
 
 def _wait(process: subprocess.Popen[bytes], recording: Path, limit_s: float) -> bool:
     """Wait for the end; True where the process had to be ended."""
-    tail = files.Tail(recording)
+    tail = recording_files.Tail(recording)
     deadline = time.monotonic() + limit_s
     asked_to_end = False
     while True:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fitdoctor.findings.rounds import NO_ROUNDS, Rounds
-from fitdoctor.recorder.launch import INJECT_FOLDER, command_line
+from fitdoctor.launch.launcher import INJECT_FOLDER, command_line
 
 RUN_MAIN = INJECT_FOLDER / "run_main.py"
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fitdoctor.analysis.rows import compile_events
+from fitdoctor.contract.records import CallRow, RecordedWorkload, Recording, StepBlock
 from fitdoctor.diagnosis import is_part_of_another
-from fitdoctor.recorder.cpu import OTHERS_LIMIT_CORES
-from fitdoctor.recording.schema import CallRow, RecordedWorkload, Recording, StepBlock
+from fitdoctor.inside.ledger.cpu import OTHERS_LIMIT_CORES
 
 
 @dataclass(frozen=True)

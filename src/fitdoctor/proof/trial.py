@@ -7,7 +7,7 @@ from pathlib import Path
 from fitdoctor.cures.patch import Applied, Patch
 from fitdoctor.proof.cured import Examined, cured_side, line_of, patch_of, plain_side
 from fitdoctor.proof.measure import Limits
-from fitdoctor.proof.prove import Prover, Tell
+from fitdoctor.proof.proving import Prover, Tell
 from fitdoctor.units import gain
 
 # A few pairs of short runs: enough to see what hurts, not to prove what helps. More than the

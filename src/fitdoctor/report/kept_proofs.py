@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.errors import UsageError
-from fitdoctor.recorder.files import make_folder
-from fitdoctor.recording.schema import Recording
+from fitdoctor.contract.errors import UsageError
+from fitdoctor.contract.records import Recording
+from fitdoctor.launch.recording_files import make_folder
 from fitdoctor.report.proof_file import Proof, read_proof
 
 KEPT = 20

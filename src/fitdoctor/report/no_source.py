@@ -7,9 +7,9 @@ import os
 import re
 from typing import Any, TypeVar
 
+from fitdoctor.contract.records import Recording
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Cure
-from fitdoctor.recording.schema import Recording
 
 _T = TypeVar("_T")
 # What else looks like a path: in the message of an error, say.

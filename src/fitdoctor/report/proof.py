@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fitdoctor.proof.verdict import Proof
+from fitdoctor.proof.proof_verdict import Proof
 from fitdoctor.units import duration, gain
 
 WORDS = {

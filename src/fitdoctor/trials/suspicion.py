@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from fitdoctor.analysis.fit_costs import fit_costs
-from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.contract.records import RecordedWorkload, Recording
 
 # On a GPU, steps shorter than this may well be start-up only.
 SHORT_STEP_NS = 5_000_000

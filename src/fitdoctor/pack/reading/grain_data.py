@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fitdoctor.pack.extras import needed
-from fitdoctor.pack.reading.records import ElementReader, TFRecordSource
+from fitdoctor.pack.reading.record_reader import ElementReader, TFRecordSource
 from fitdoctor.pack.reading.request import Request
 from fitdoctor.pack.reading.torch_data import collated
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.manifest import read_manifest
 from fitdoctor.pack.reading.request import checked_request
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.element import TUPLE_NAMES
 from fitdoctor.pack.manifest import Manifest
 from fitdoctor.pack.schema import Feature, feature_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.element import SEPARATOR
 from fitdoctor.pack.reading.request import Request
 from fitdoctor.pack.schema import Feature

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fitdoctor.pack.extras import needed
-from fitdoctor.pack.reading.records import ElementReader, reading_order
+from fitdoctor.pack.reading.record_reader import ElementReader, reading_order
 from fitdoctor.pack.reading.request import Request
 
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Skipped
 from fitdoctor.pack.sources.arrays import chosen, stamp
 from fitdoctor.pack.sources.arrow_columns import columns_of
+from fitdoctor.pack.sources.base import SMALLEST_SHARD_BYTES, Block, Range
 from fitdoctor.pack.sources.csv_rows import row_edges
 from fitdoctor.pack.sources.parquet import RowNames
-from fitdoctor.pack.sources.source import SMALLEST_SHARD_BYTES, Block, Range
 
 # Rows that the types are taken from; a later row that does not fit is a bad item.
 SAMPLE_BYTES = 1 << 20

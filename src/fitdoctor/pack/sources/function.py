@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.element import normal
 from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Skipped
-from fitdoctor.pack.sources.source import Block, Range, even_ranges
+from fitdoctor.pack.sources.base import Block, Range, even_ranges
 
 BLOCK_ITEMS = 64
 # Items that are looked at to guess the size of all.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.sources import parquet
 from fitdoctor.pack.sources.arrays import HDF5_SUFFIXES
-from fitdoctor.pack.sources.source import Source, Stream
+from fitdoctor.pack.sources.base import Source, Stream
 
 KINDS = "a folder of images, .csv, .parquet, .npy, .npz, .h5, or module:function"
 

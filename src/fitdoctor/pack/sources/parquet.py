@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from fitdoctor.errors import UsageError
+from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Skipped
 from fitdoctor.pack.sources.arrays import chosen, stamp
 from fitdoctor.pack.sources.arrow_columns import columns_of
-from fitdoctor.pack.sources.source import Block, Range, even_ranges
+from fitdoctor.pack.sources.base import Block, Range, even_ranges
 
 BLOCK_ROWS = 16384
 SUFFIXES = (".parquet", ".pq")

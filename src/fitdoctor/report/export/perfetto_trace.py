@@ -7,8 +7,8 @@ import itertools
 from typing import Any
 
 from fitdoctor.analysis.rows import rows_of
-from fitdoctor.errors import UsageError
-from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.contract.errors import UsageError
+from fitdoctor.contract.records import RecordedWorkload, Recording
 from fitdoctor.report.text import clean
 
 _SEQUENCE = 1

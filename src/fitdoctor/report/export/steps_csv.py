@@ -7,7 +7,7 @@ import io
 from typing import Any
 
 from fitdoctor.analysis.rows import rows_of
-from fitdoctor.recording.schema import Recording
+from fitdoctor.contract.records import Recording
 from fitdoctor.report.text import clean
 
 COLUMNS = (

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from fitdoctor.analysis.rows import rows_of
-from fitdoctor.errors import UsageError
-from fitdoctor.recording.schema import RecordedWorkload, Recording
+from fitdoctor.contract.errors import UsageError
+from fitdoctor.contract.records import RecordedWorkload, Recording
 
 _MS = 1e-6
 _S = 1e-9

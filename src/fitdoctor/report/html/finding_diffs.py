@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from fitdoctor.errors import FitdoctorError
+from fitdoctor.contract.errors import FitdoctorError
+from fitdoctor.contract.records import Recording
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
-from fitdoctor.recording.schema import Recording
 
 Line = tuple[str, str]  # its kind (added, removed, place, same) and its text
 _KINDS = {"+": "added", "-": "removed", "@": "place"}

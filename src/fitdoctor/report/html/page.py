@@ -15,8 +15,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from fitdoctor.analysis.start_up import StartUp
+from fitdoctor.contract.records import Recording
 from fitdoctor.findings.diagnosed import Diagnosis
-from fitdoctor.recording.schema import Recording
 from fitdoctor.report.html.resources_chart import resources_charts
 from fitdoctor.report.html.steps_chart import steps_chart
 from fitdoctor.report.html.workload_section import WorkloadSection, workload_section

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fitdoctor.recording.schema import Recording
+from fitdoctor.contract.records import Recording
 from fitdoctor.report.html.thinning import rounded, thin
 
 _S = 1e-9

@@ -11,7 +11,7 @@ from typing import Any
 from fitdoctor.analysis.estimate import quantile
 from fitdoctor.analysis.group_costs import is_group
 from fitdoctor.analysis.rows import COMPILING, Row, rows_of
-from fitdoctor.recording.schema import RecordedWorkload
+from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.report.html.thinning import rounded, thin, with_gaps
 from fitdoctor.units import duration
 

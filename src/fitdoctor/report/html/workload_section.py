@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 from fitdoctor.analysis.view import view_of
+from fitdoctor.contract.records import RecordedWorkload, Recording
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Part
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.recording.schema import RecordedWorkload, Recording
 from fitdoctor.report.findings_table import partly
 from fitdoctor.report.html.finding_diffs import Line, finding_diff
 from fitdoctor.report.html.layers_table import LayerRow, layers_table

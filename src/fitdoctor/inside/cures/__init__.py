@@ -1,0 +1,1 @@
+"""Cures carried out in the process: served source, changed calls, forced settings."""

@@ -1,0 +1,1 @@
+"""What experiments share: windows, clocks, stack samples, memory."""

@@ -1,0 +1,84 @@
+"""Layers at the input that training never changes: what they cost in every epoch again.
+
+The frozen part of a model (a pretrained base) gives the same for the same input. Up to the first
+layer that learns or draws random numbers, all of it could be computed once. What training takes
+then is tried: a copy of the rest is trained on what the frozen layers give.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from fitdoctor.inside.lab.apparatus.windows import measure
+from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.backends.model_state import all_layers
+from fitdoctor.inside.seams.models.graph_nodes import nodes_kept
+
+SECONDS = 0.8
+WARM_UP_CALLS = 2
+
+
+def has_frozen_layers(model: Any) -> bool:
+    """Whether some weights of the model are never trained, beside those that layers keep anyway."""
+    return any(_is_frozen(layer) for layer in getattr(model, "layers", ()))
+
+
+def frozen_layers(model: Any, batch: Any, loss: Any) -> Data:
+    """The time of a training step without the frozen layers at the model's input."""
+    with nodes_kept(model):
+        return _without_frozen(model, batch, loss)
+
+
+def _without_frozen(model: Any, batch: Any, loss: Any) -> Data:
+    before, first = _split(model)
+    frozen = [layer for layer in before if layer.weights]
+    if not frozen:
+        raise NotAvailable("no layer at the model's input is frozen")
+    keras = sys.modules["keras"]
+    try:
+        # Everything else must follow from what is computed there; else this raises.
+        rest = keras.models.clone_model(keras.Model(first.input, model.outputs))
+        extractor = keras.Model(model.inputs, first.input)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise NotAvailable(f"the model cannot be cut behind its frozen layers: {error}") from error
+    optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
+    rest.compile(optimizer=optimizer, loss=loss, jit_compile=model.jit_compile)
+    x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
+    features = extractor.predict_on_batch(x)
+
+    def work() -> int:
+        rest.train_on_batch(features, y, sample_weight=weight)
+        return 1
+
+    for _ in range(WARM_UP_CALLS):
+        work()
+    timed = measure(work, lambda: None, seconds=SECONDS).to_record()
+    parameters = sum(int(layer.count_params()) for layer in frozen)
+    return {
+        **timed,
+        "layers": [layer.name for layer in frozen],
+        "parameters": parameters,
+        "behind": first.name,
+    }
+
+
+def _split(model: Any) -> tuple[list[Any], Any]:
+    """The layers before the first that learns or draws random numbers, and that one."""
+    before: list[Any] = []
+    for layer in getattr(model, "layers", ()):
+        if layer.trainable_weights or _is_random(layer):
+            return before, layer
+        before.append(layer)
+    raise NotAvailable("the model has no layer that learns")
+
+
+def _is_frozen(layer: Any) -> bool:
+    return bool(layer.weights) and not layer.trainable
+
+
+def _is_random(layer: Any) -> bool:
+    """Keras's random layers, and the user's that follow their example, have a seed generator."""
+    inner = [layer, *all_layers(layer)]
+    return any(getattr(one, "seed_generator", None) is not None for one in inner)

@@ -1,0 +1,122 @@
+"""Keras augmentation layers that the loader calls: what they take there, and in the model instead.
+
+Called from a `PyDataset` or a torch dataset they run one operation at a time; inside the model
+they are part of the compiled step, on the device that the model runs on.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.inside.lab.apparatus.changed_steps import step_under
+from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.inside.ledger.running_call import Call
+from fitdoctor.inside.patches import Patches
+from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.backends.base import Backend, NotAvailable
+from fitdoctor.inside.seams.backends.model_state import all_layers
+from fitdoctor.inside.seams.models.contexts import with_layers_in_front
+
+BATCHES = 3
+
+Probe = Callable[[str, Callable[[], Data]], Data | None]
+Step = tuple[Backend, Call, Any, Any]  # with the frozen batch, and the last step's result
+
+
+def probe_augmentation(probe: Probe, maker: Callable[[], Callable[[], Any]], step: Step) -> None:
+    """Random layers that the loader calls, there and in the model; `maker` gives their batches."""
+    layers: list[Any] = []
+
+    def there() -> Data:
+        facts, found = in_loader(step[0], maker())
+        layers.extend(found)
+        return facts
+
+    if probe("augmentation", there) is not None and step[2] is not None:
+        probe("step_augmented", lambda: in_model(*step, layers))
+
+
+class LayersInLoader:
+    """The layers that are called while batches are made, and how long each takes."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Nothing is watched yet."""
+        self._backend = backend
+        self._depth = 0
+        self.spent_ns: dict[int, int] = {}
+        self.layers: dict[int, Any] = {}
+
+    def watch(self, make_batch: Callable[[], Any]) -> None:
+        """Make one batch with Keras's base layer patched."""
+        patches = Patches()
+        patches.replace(sys.modules["keras"].layers.Layer, "__call__", self._timed)
+        try:
+            make_batch()
+        finally:
+            patches.undo()
+
+    def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __call__(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            self._depth += 1
+            begin = time.perf_counter_ns()
+            try:
+                result = original(layer, *args, **kwargs)
+                if self._depth == 1:
+                    self._backend.wait_for(result)
+            finally:
+                self._depth -= 1
+            if self._depth == 0:
+                spent = time.perf_counter_ns() - begin
+                self.spent_ns[id(layer)] = self.spent_ns.get(id(layer), 0) + spent
+                self.layers[id(layer)] = layer
+            return result
+
+        return __call__
+
+    @property
+    def random(self) -> list[Any]:
+        """Those that draw random numbers, in the order in which they were called."""
+        return [layer for layer in self.layers.values() if _is_random(layer)]
+
+
+def in_loader(backend: Backend, make_batch: Callable[[], Any]) -> tuple[Data, list[Any]]:
+    """The share of making a batch that random layers take, and these layers.
+
+    Raises:
+        NotAvailable: the loader calls none.
+    """
+    watched = LayersInLoader(backend)
+    watched.watch(make_batch)  # builds and compiles what it calls
+    random = watched.random
+    if not random:
+        raise NotAvailable("the loader calls no augmentation layer")
+    watched.spent_ns.clear()
+    begin = time.perf_counter_ns()
+    for _ in range(BATCHES):
+        watched.watch(make_batch)
+    whole = time.perf_counter_ns() - begin
+    spent = sum(watched.spent_ns.get(id(layer), 0) for layer in random)
+    facts: Data = {
+        "batch_ns": whole // BATCHES,
+        "layers_ns": spent // BATCHES,
+        "share": spent / max(1, whole),
+        "layers": [type(layer).__name__ for layer in random],
+    }
+    return facts, random
+
+
+def in_model(backend: Backend, call: Call, batch: Any, result: Any, layers: list[Any]) -> Data:
+    """The step with these layers in front of the model, in turns with the step as it is."""
+    x, _, _ = sys.modules["keras"].utils.unpack_x_y_sample_weight(batch)
+    if len(batches.leaves(x)) != 1:
+        raise NotAvailable("the model has several inputs")
+    return step_under(
+        backend, call, batch, result, lambda model: with_layers_in_front(model, layers)
+    )
+
+
+def _is_random(layer: Any) -> bool:
+    return any(hasattr(one, "generator") for one in (layer, *all_layers(layer)))

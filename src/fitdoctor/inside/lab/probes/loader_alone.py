@@ -1,0 +1,79 @@
+"""Loader alone: how fast the user's data comes when nothing else is done with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fitdoctor.inside.lab.apparatus.stacks import StackSampler, in_user_code
+from fitdoctor.inside.lab.apparatus.windows import MIN_WINDOWS, Windows, measure
+from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.inputs.second_reader import EndlessLoader
+
+SECONDS = 1.5
+SAMPLED_SECONDS = 1.2
+# A loader slower than this is timed batch by batch, and for longer.
+SLOW_BATCH_S = 0.3
+# Windows that differ by more than this are not enough of them.
+VARIES = 3.0
+LONGER = 2.0
+
+
+def loader_alone(
+    fresh: Callable[[], Iterator[Any]],
+    *,
+    seconds: float = SECONDS,
+    sampled_seconds: float = SAMPLED_SECONDS,
+) -> Data:
+    """Batches per second without a model, CPU use, and the user's lines that ran meanwhile."""
+    others = in_user_code()
+    loader = EndlessLoader(fresh)
+    try:
+        begin = time.perf_counter()
+        first = next(loader)
+        first_s = time.perf_counter() - begin
+        windows = _timed(loader, seconds)
+        if _varies(windows):
+            # Threads that fight for a lock come in bursts: see more of them.
+            windows = _timed(loader, LONGER * seconds)
+        with StackSampler(ignoring=others) as sampler:
+            _timed(loader, sampled_seconds)
+    finally:
+        loader.close()
+    return {
+        **windows.to_record(),
+        "first_batch_ns": int(first_s * 1e9),
+        "passes": loader.passes,
+        "stacks": sampler.result(),
+        "shapes": batches.describe(first),
+        "bytes": _bytes(first),
+    }
+
+
+def _timed(loader: EndlessLoader, seconds: float) -> Windows:
+    def work() -> int:
+        next(loader)
+        return 1
+
+    begin = time.perf_counter()
+    next(loader)
+    if time.perf_counter() - begin > SLOW_BATCH_S:
+        seconds = max(seconds, MIN_WINDOWS * (time.perf_counter() - begin))
+    return measure(work, lambda: None, seconds=seconds)
+
+
+def _varies(windows: Windows) -> bool:
+    return max(windows.ns) > VARIES * min(windows.ns)
+
+
+def _bytes(batch: Any) -> int | None:
+    """Bytes of one batch, where every leaf tells."""
+    total = 0
+    for leaf in batches.leaves(batch):
+        size = getattr(leaf, "nbytes", None)
+        if size is None:
+            return None
+        total += int(size)
+    return total

@@ -1,0 +1,46 @@
+"""How long validation waits for its first batch, and how long with its split moved forward."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+from fitdoctor.inside.lab.apparatus.dataset_timing import Iterators
+from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.inside.seams.inputs import tf_edits
+from fitdoctor.inside.seams.inputs.tf_stages import walk
+
+# Batches after the first come at a steady pace: so many of them tell enough.
+MOST_BATCHES = 50
+LONGEST_NS = 1_000_000_000
+
+
+def validation_start(dataset: Any, iterators: Iterators) -> Data:
+    """Nanoseconds to the first validation batch, as written and with the skip before the maps."""
+    stages = walk(dataset)
+    early, split = tf_edits.skipped_early(dataset, stages)
+    place = split.place
+    as_written, earlier = _pass(dataset, iterators), _pass(early, iterators)
+    return {
+        "first_ns": as_written[0],
+        "early_first_ns": earlier[0],
+        "pass_ns": as_written[1],
+        "early_pass_ns": earlier[1],
+        "skipped": split.settings.get("count"),
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+        "maps": [stage.where() for stage in tf_edits.maps_above(stages, split)],
+    }
+
+
+def _pass(dataset: Any, iterators: Iterators) -> tuple[int, int]:
+    """Nanoseconds to the first batch, and to the last one of at most `MOST_BATCHES`."""
+    begin = time.perf_counter_ns()
+    batches = iterators.open(dataset)
+    next(batches)
+    first = time.perf_counter_ns() - begin
+    for _ in itertools.islice(batches, MOST_BATCHES - 1):
+        if time.perf_counter_ns() - begin > first + LONGEST_NS:
+            break
+    return first, time.perf_counter_ns() - begin

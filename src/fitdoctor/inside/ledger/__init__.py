@@ -1,0 +1,1 @@
+"""Where the time goes, always on: steps, calls, loops, callbacks, call sites."""

@@ -1,0 +1,1 @@
+"""What a proof watches: step limit, batches, weights."""

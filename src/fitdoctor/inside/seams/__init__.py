@@ -1,0 +1,1 @@
+"""Every touch of Keras, TensorFlow, JAX, torch, grain and h5py that is not public."""

@@ -1,0 +1,1 @@
+"""One adapter per framework: state, batches, steps and devices for the experiments."""

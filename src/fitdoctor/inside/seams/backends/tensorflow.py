@@ -1,0 +1,213 @@
+"""TensorFlow: state, frozen batches and fresh loaders for the probes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.backends.base import NotAvailable, Stepper
+from fitdoctor.inside.seams.backends.compile_settings import changed_settings
+from fitdoctor.inside.seams.backends.model_state import state_variables
+from fitdoctor.inside.seams.backends.randomness import snapshot_python
+from fitdoctor.inside.seams.inputs.generators import one_shot_source
+from fitdoctor.inside.seams.inputs.one_batch import endless
+from fitdoctor.inside.seams.inputs.second_reader import enqueued_batches
+from fitdoctor.inside.seams.models.contexts import Context, step_under
+from fitdoctor.inside.seams.models.graph_trial import GraphTrial
+
+if TYPE_CHECKING:
+    from fitdoctor.inside.ledger.running_call import Call
+
+# Kernels that keep a random state of their own, which nobody can read or put back.
+STATEFUL_RANDOM_OPS = frozenset(
+    {
+        "Multinomial",
+        "ParameterizedTruncatedNormal",
+        "RandomGamma",
+        "RandomPoissonV2",
+        "RandomShuffle",
+        "RandomStandardNormal",
+        "RandomUniform",
+        "RandomUniformInt",
+        "TruncatedNormal",
+    }
+)
+
+
+class TensorFlowBackend:
+    """Keras on TensorFlow."""
+
+    name = "tensorflow"
+
+    def __init__(self) -> None:
+        """Import nothing: the script has imported TensorFlow by now."""
+        self.tf = sys.modules["tensorflow"]
+        # Set by the trace watch when a step was traced that draws from a kernel's own state.
+        self.stateful_random_step = False
+
+    def snapshot(self, model: Any) -> Callable[[], None]:
+        """Copy the model's variables and TensorFlow's eager seed counter."""
+        values = [
+            (variable, self.tf.identity(variable.value)) for variable in state_variables(model)
+        ]
+        context = sys.modules["tensorflow.python.eager.context"].context()
+        seed_counter = getattr(context, "_rng", None)
+        seed_state = seed_counter.getstate() if seed_counter is not None else None
+        restore_python = snapshot_python()
+
+        def restore() -> None:
+            for variable, value in values:
+                variable.assign(value)
+            if seed_counter is not None:
+                seed_counter.setstate(seed_state)
+            restore_python()
+
+        return restore
+
+    def why_not_restorable(self) -> str | None:
+        """A kernel with its own random state has moved on for good after a step."""
+        if self.stateful_random_step:
+            return (
+                "the training step uses a stateful random op (tf.random.*), "
+                "whose state cannot be put back"
+            )
+        return None
+
+    def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
+        """A batch of the running iterator if it may be consumed, else of a fresh one."""
+        first = first_generator_batch(call)
+        if first is not None:
+            return self._as_tensors(first)
+        live = arguments[0] if arguments else None
+        if may_consume and isinstance(live, self.tf.data.Iterator):
+            try:
+                return next(live)
+            except StopIteration:
+                pass  # the epoch has just ended; a fresh pass gives a batch as well
+        return next(self.fresh_loader(call))
+
+    def _as_tensors(self, batch: Any) -> Any:
+        return batches.map_leaves(self.tf.convert_to_tensor, batch)
+
+    def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:
+        """The compiled step on an endless dataset of one batch with the user's own element spec."""
+        dataset = endless(self.tf, batch, self._element_spec(call, batch))
+        return _DatasetStepper(function, iter(dataset))
+
+    def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:
+        """The step on a fresh pass over the user's own data."""
+        self.fresh_loader(call)  # says why, where there is none
+        return _DatasetStepper(function, iter(call.epoch_iterator._distributed_dataset.repeat()))
+
+    def _element_spec(self, call: Call, batch: Any) -> Any:
+        """The running dataset's spec, so that the compiled step is not traced again."""
+        dataset = getattr(call.epoch_iterator, "_distributed_dataset", None)
+        spec = getattr(dataset, "element_spec", None)
+        own = self.tf.nest.map_structure(self.tf.type_spec_from_value, batch)
+        if spec is None:
+            return own
+        try:
+            fits = all(
+                user.is_compatible_with(mine)
+                for user, mine in zip(
+                    self.tf.nest.flatten(spec), self.tf.nest.flatten(own), strict=True
+                )
+            )
+        except (AttributeError, ValueError):
+            fits = False
+        return spec if fits else own
+
+    def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
+        """A new, untraced step; settings are read while it is made and while it is traced."""
+        return changed_settings(model, settings)
+
+    def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
+        """Steps of the model as it is inside a context."""
+        return self.stepper(call, step_under(call.model, context), batch, result)
+
+    def hold_state(self, model: Any, result: Any) -> None:
+        """Variables hold their values at any time."""
+
+    def fresh_loader(self, call: Call) -> Iterator[Any]:
+        """A new, endless iterator of the dataset that Keras made of the user's data.
+
+        One that repeats inside TensorFlow: letting go of an iterator per pass may take half a
+        second each, and keeping them all exhausts the threads (short passes hung for minutes).
+        """
+        refuse_one_shot(call)
+        dataset = getattr(call.epoch_iterator, "_distributed_dataset", None)
+        if dataset is None or not isinstance(dataset, self.tf.data.Dataset):
+            raise NotAvailable("the data is distributed by a tf.distribute strategy")
+        queued = enqueued_batches(adapter_of(call))
+        return queued if queued is not None else iter(dataset.repeat())
+
+    def cut(self, batch: Any, rows: int) -> Any:
+        """The first rows of every tensor."""
+        return batches.map_leaves(lambda leaf: leaf[:rows], batch)
+
+    def widen(self, batch: Any, times: int) -> Any:
+        """The batch several times over."""
+        return batches.map_leaves(lambda leaf: self.tf.concat([leaf] * times, axis=0), batch)
+
+    def rows(self, batch: Any) -> int | None:
+        """The batch size."""
+        return batches.common_rows(batch)
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as a graph."""
+        return GraphTrial(self.tf, function)
+
+    def wait_for(self, value: Any) -> None:
+        """TensorFlow's eager calls on a CPU return when they are done."""
+        for leaf in batches.leaves(value):
+            if hasattr(leaf, "numpy"):
+                leaf.numpy()
+
+
+class _DatasetStepper:
+    def __init__(self, function: Callable[..., Any], iterator: Any) -> None:
+        self._function = function
+        self._iterator = iterator
+        self.logs: Any = None
+
+    def step(self) -> None:
+        self.logs = self._function(self._iterator)
+
+    def synchronize(self) -> None:
+        # Reading one number waits for the whole step that made it.
+        for leaf in batches.leaves(self.logs)[:1]:
+            if hasattr(leaf, "numpy"):
+                leaf.numpy()
+
+
+def adapter_of(call: Call) -> Any:
+    """Keras's adapter around the user's data."""
+    return getattr(call.epoch_iterator, "data_adapter", None)
+
+
+def is_one_shot(call: Call) -> bool:
+    """Whether the data can be read only once: a Python generator."""
+    return type(adapter_of(call)).__name__ == "GeneratorDataAdapter"
+
+
+def refuse_one_shot(call: Call) -> None:
+    """Never read a generator behind the user's back: what we take, training would miss."""
+    if adapter_of(call) is None:
+        raise NotAvailable("Keras's data adapter was not seen")
+    if is_one_shot(call):
+        raise NotAvailable("a Python generator can be read only once, so it was not read alone")
+    dataset = getattr(adapter_of(call), "_dataset", None)
+    if dataset is not None and hasattr(dataset, "element_spec") and one_shot_source(dataset):
+        raise NotAvailable(
+            "the generator behind the dataset can be read only once, so it was not read alone"
+        )
+
+
+def first_generator_batch(call: Call) -> Any:
+    """Keras keeps the first batches of a generator to learn their shapes; one of them."""
+    if not is_one_shot(call):
+        return None
+    kept = getattr(adapter_of(call), "_first_batches", None)
+    return kept[0] if kept else None

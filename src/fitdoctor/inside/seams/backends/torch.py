@@ -1,0 +1,142 @@
+"""PyTorch: eager steps, state in modules, random state in torch's generators."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.backends.base import NotAvailable, Stepper
+from fitdoctor.inside.seams.backends.compile_settings import changed_settings
+from fitdoctor.inside.seams.backends.model_state import state_variables
+from fitdoctor.inside.seams.backends.randomness import snapshot_python
+from fitdoctor.inside.seams.backends.tensorflow import first_generator_batch, refuse_one_shot
+from fitdoctor.inside.seams.inputs.second_reader import enqueued_batches
+from fitdoctor.inside.seams.models.contexts import Context, step_under
+
+if TYPE_CHECKING:
+    from fitdoctor.inside.ledger.running_call import Call
+
+
+class TorchBackend:
+    """Keras on PyTorch."""
+
+    name = "torch"
+
+    def __init__(self) -> None:
+        """Import nothing: the script has imported torch by now."""
+        self.torch = sys.modules["torch"]
+
+    def snapshot(self, model: Any) -> Callable[[], None]:
+        """Copy values, gradients, train/eval mode and torch's random state."""
+        torch = self.torch
+        values = [(v.value, v.value.detach().clone()) for v in state_variables(model)]
+        gradients = [
+            (v.value, None if v.value.grad is None else v.value.grad.clone())
+            for v in model.trainable_variables
+        ]
+        modes = [(module, module.training) for module in model.modules()]
+        cpu_state = torch.random.get_rng_state()
+        cuda_states = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else None
+        restore_python = snapshot_python()
+
+        def restore() -> None:
+            with torch.no_grad():
+                for tensor, copied in values:
+                    tensor.copy_(copied)
+            for tensor, gradient in gradients:
+                tensor.grad = gradient
+            for module, training in modes:
+                module.training = training
+            torch.random.set_rng_state(cpu_state)
+            if cuda_states is not None:
+                torch.cuda.set_rng_state_all(cuda_states)
+            restore_python()
+
+        return restore
+
+    def why_not_restorable(self) -> str | None:
+        """All of torch's random state can be read and put back."""
+        return None
+
+    def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
+        """The last batch that training saw."""
+        if call.last_batch is not None:
+            return call.last_batch
+        first = first_generator_batch(call)
+        return first if first is not None else next(self.fresh_loader(call))
+
+    def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:
+        """The step called with the same batch again and again."""
+        # At the end of a fit Keras has put the model into evaluation mode.
+        call.model.train()
+        return _BatchStepper(self.torch, function, batch)
+
+    def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:
+        """Not needed: the only setting tried on live data is unsupported on torch."""
+        raise NotAvailable("Keras on torch supports only steps_per_execution=1")
+
+    def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
+        """A new step under other settings."""
+        if int(settings.get("steps_per_execution", 1)) > 1:
+            raise NotAvailable("Keras on torch supports only steps_per_execution=1")
+        return changed_settings(model, settings)
+
+    def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
+        """Steps of the model as it is inside a context."""
+        return self.stepper(call, step_under(call.model, context), batch, result)
+
+    def hold_state(self, model: Any, result: Any) -> None:
+        """Variables hold their values at any time."""
+
+    def fresh_loader(self, call: Call) -> Iterator[Any]:
+        """A new iterator of the adapter, as Keras itself would make one."""
+        refuse_one_shot(call)
+        iterator = call.epoch_iterator
+        if iterator is None:
+            raise NotAvailable("Keras's epoch iterator was not seen")
+        queued = enqueued_batches(iterator.data_adapter)
+        return queued if queued is not None else iter(iterator._get_iterator())
+
+    def cut(self, batch: Any, rows: int) -> Any:
+        """The first rows of every tensor."""
+        return batches.map_leaves(lambda leaf: leaf[:rows], batch)
+
+    def widen(self, batch: Any, times: int) -> Any:
+        """The batch several times over."""
+
+        def repeat(leaf: Any) -> Any:
+            if isinstance(leaf, self.torch.Tensor):
+                return self.torch.cat([leaf] * times)
+            return sys.modules["numpy"].concatenate([leaf] * times)
+
+        return batches.map_leaves(repeat, batch)
+
+    def rows(self, batch: Any) -> int | None:
+        """The batch size."""
+        return batches.common_rows(batch)
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """torch.compile takes tens of seconds; it is no probe."""
+        raise NotAvailable("torch.compile is not tried while a script is examined")
+
+    def wait_for(self, value: Any) -> None:
+        """Wait for the device, if there is one."""
+        if self.torch.cuda.is_available():
+            self.torch.cuda.synchronize()
+
+
+class _BatchStepper:
+    def __init__(self, torch: Any, function: Callable[..., Any], batch: Any) -> None:
+        self._cuda = torch.cuda if torch.cuda.is_available() else None
+        self._function = function
+        self._data = [batch]
+        self.logs: Any = None
+
+    def step(self) -> None:
+        self.logs = self._function(self._data)
+
+    def synchronize(self) -> None:
+        if self._cuda is not None:
+            self._cuda.synchronize()

@@ -1,0 +1,1 @@
+"""The kinds of input that Keras takes: located, described, read a second time."""

@@ -1,0 +1,116 @@
+"""A Python generator's own time, measured where it runs: it can be read only once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fitdoctor.inside.ledger.native_work import NativeWork
+from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.inputs import tf_stages
+from fitdoctor.inside.seams.inputs.tf_pipeline import made_of
+
+# Batches before the one that is looked into. Keras peeks at two before it trains and hands them out
+# again, for nothing; much later ones belong to the steady state.
+LOOKED_INTO = 3
+
+
+class TimedSource:
+    """Wall and CPU time that a generator took per batch, on whatever thread pulled it."""
+
+    def __init__(self) -> None:
+        """Nothing pulled yet."""
+        self.count = 0
+        self.wall_ns = 0
+        self.cpu_ns = 0
+        self.native: dict[str, Any] | None = None  # of one batch that is not counted
+
+    def watch(self, iterable: Any) -> Iterator[Any]:
+        """The same elements, timed."""
+        iterator = iter(iterable)
+        while True:
+            if self.count == LOOKED_INTO and self.native is None:
+                try:
+                    yield self._look_into(iterator)
+                except StopIteration:
+                    return
+                continue
+            wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
+            try:
+                element = next(iterator)
+            except StopIteration:
+                return
+            self.wall_ns += time.perf_counter_ns() - wall
+            self.cpu_ns += time.thread_time_ns() - cpu
+            self.count += 1
+            yield element
+
+    def _look_into(self, iterator: Iterator[Any]) -> Any:
+        """The next element, traced: slower, so among the first ones, and not counted."""
+        work = NativeWork()
+        self.native = {}
+        element = work.of(lambda: next(iterator))
+        self.native = work.to_record() or {}
+        return element
+
+
+def timed_generator(adapter: Any) -> TimedSource | None:
+    """Time the generator behind Keras's adapter; None for other kinds of data."""
+    if type(adapter).__name__ != "GeneratorDataAdapter":
+        return None
+    source = TimedSource()
+    original: Callable[[], Any] = adapter.generator
+    # The adapter asks for its generator anew at each epoch, so an attribute is enough.
+    adapter.generator = lambda: source.watch(original())
+    return source
+
+
+ALONE_S = 0.4
+
+
+def generator_alone(dataset: Any) -> dict[str, Any]:
+    """What the Python generator behind a `from_generator` takes per element by itself."""
+    made = made_of(dataset)
+    if made is None or "generator" not in made.arguments:
+        raise NotAvailable("the generator was not seen")
+    generator = made.arguments["generator"]
+    args = made.arguments.get("args") or ()
+    code = getattr(generator, "__code__", None)
+    wall, cpu, count = time.perf_counter(), time.thread_time(), 0
+    for _ in generator(*args):
+        count += 1
+        if time.perf_counter() - wall > ALONE_S:
+            break
+    if not count:
+        raise NotAvailable("the generator gave nothing")
+    return {
+        "ns": round((time.perf_counter() - wall) / count * 1e9),  # per element
+        "cpu_ns": round((time.thread_time() - cpu) / count * 1e9),
+        "count": count,
+        "file": code.co_filename if code else None,
+        "line": code.co_firstlineno if code else None,
+    }
+
+
+def one_shot_source(dataset: Any) -> bool:
+    """Whether a `from_generator` in the pipeline hands out one and the same generator.
+
+    A generator function makes a new generator at every call; a lambda around a generator
+    object does not, and what a probe read of it, training would miss.
+    """
+    return any(
+        _is_one_shot(made.arguments.get("generator"), made.arguments.get("args") or ())
+        for stage in tf_stages.walk(dataset)
+        if (made := made_of(stage.dataset)) is not None and made.op == "from_generator"
+    )
+
+
+def _is_one_shot(generator: Any, args: Any) -> bool:
+    if not callable(generator):
+        return False
+    try:
+        first, second = generator(*args), generator(*args)
+        return first is second and iter(first) is first
+    except Exception:  # noqa: BLE001 - the user's function; what fails here is not read by us
+        return True

@@ -1,0 +1,130 @@
+"""The user's own model with one thing changed for a while, and back again.
+
+For changes that need no other layers, so that subclassed models can be tried as well. Each is
+a context that has to be open while the step is made, traced and called.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+from fitdoctor.inside.seams.backends.model_state import all_layers
+
+Context = Callable[[], AbstractContextManager[None]]
+
+
+def with_optimizer(model: Any, name: str) -> Context:
+    """Another optimizer, with slots of its own."""
+    optimizer = sys.modules["keras"].optimizers.get(name)
+    optimizer.build(model.trainable_variables)
+    return lambda: _attribute(model, "optimizer", optimizer)
+
+
+def in_float32(model: Any) -> Context:
+    """Every layer computes in float32; the variables of mixed policies are float32 already."""
+    return in_policy(model, "float32")
+
+
+def in_policy(model: Any, name: str) -> Context:
+    """Every layer computes by another dtype policy, with the variables it has."""
+    policy = sys.modules["keras"].dtype_policies.DTypePolicy(name)
+    layers = [model, *all_layers(model)]
+
+    # Losses are scaled for float16 only; Keras wraps the optimizer for it.
+    inner = getattr(model.optimizer, "inner_optimizer", None)
+    optimizer = model.optimizer if inner is None or name == "mixed_float16" else inner
+
+    @contextmanager
+    def changed() -> Iterator[None]:
+        before = [layer.dtype_policy for layer in layers]
+        for layer in layers:
+            layer.dtype_policy = policy
+        try:
+            with _attribute(model, "optimizer", optimizer):
+                yield
+        finally:
+            for layer, own in zip(layers, before, strict=True):
+                layer.dtype_policy = own
+
+    return changed
+
+
+def without_metrics(model: Any) -> Context:
+    """The step without the metrics given to compile(); the loss is still tracked."""
+    return lambda: _attribute(model, "_compile_metrics", None)
+
+
+def without_recurrent_dropout(model: Any) -> Context:
+    """Recurrent layers may take their fused path: the dropout inside the recurrence is off."""
+    cells = [
+        getattr(layer, "cell", layer)
+        for layer in all_layers(model)
+        if getattr(layer, "recurrent_dropout", 0)
+    ]
+
+    @contextmanager
+    def changed() -> Iterator[None]:
+        with ExitStack() as stack:
+            for cell in cells:
+                stack.enter_context(_attribute(cell, "recurrent_dropout", 0.0))
+            yield
+
+    return changed
+
+
+def as_native_operations(layer: Any) -> Context:
+    """Some operations of the framework in a layer's place, for its inputs and its gradient.
+
+    What the layer would cost if it were written so; its numbers are others.
+    """
+    tanh = sys.modules["keras"].ops.tanh
+
+    def call(inputs: Any, *_: Any, **__: Any) -> Any:
+        return tanh(0.5 * inputs) + inputs
+
+    return lambda: _attribute(layer, "call", call)
+
+
+def with_layers_in_front(model: Any, layers: list[Any]) -> Context:
+    """The model computes these layers first, as a part of its own step."""
+    own = model.call
+
+    def call(inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        for layer in layers:
+            inputs = layer(inputs, training=True)
+        return own(inputs, *args, **kwargs)
+
+    return lambda: _attribute(model, "call", call)
+
+
+@contextmanager
+def _attribute(owner: Any, name: str, value: Any) -> Iterator[None]:
+    # Past Keras's own tracking: a change for a moment is not part of the model.
+    is_own = name in vars(owner)
+    before = getattr(owner, name)
+    object.__setattr__(owner, name, value)
+    try:
+        yield
+    finally:
+        if is_own:
+            object.__setattr__(owner, name, before)
+        else:  # the class has it: a method, for one
+            object.__delattr__(owner, name)
+
+
+def step_under(model: Any, context: Context) -> Callable[..., Any]:
+    """A new step function, made, traced and called inside the context."""
+    own_function = model.train_function
+    with context():
+        model.make_train_function(force=True)
+        made = model.train_function
+        model.train_function = own_function
+
+    def function(*arguments: Any) -> Any:
+        with context():
+            return made(*arguments)
+
+    return function

@@ -1,0 +1,157 @@
+"""Calls of jitted functions that run a Keras model: the steps of JAX loops without a loader.
+
+JAX calls its compiled functions without passing any Python on the way, so `jax.jit` itself is
+watched: a function of the user's own code comes back in a shell that passes everything on.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, MethodType, ModuleType
+from typing import Any
+
+from fitdoctor.inside.ledger.callsite import is_user_file, user_place
+from fitdoctor.inside.ledger.loop_watch import LoopWatch
+from fitdoctor.inside.ledger.recorder import Recorder
+from fitdoctor.inside.seams.watch.jit_arguments import Argument, arguments_of, changed
+
+LAYER_MODULE = "keras.src.layers.layer"
+MARKER = "jax.jit"
+
+
+class _Running(threading.local):
+    """The outermost jitted function that runs on this thread, if one does."""
+
+    function: JittedFunction | None = None
+
+
+_running = _Running()
+# Functions that were seen to run a Keras model while they were traced. A loop that jits its step
+# anew in every iteration has another jitted function each time, but one and the same code.
+_keras_codes: set[CodeType] = set()
+
+
+class JittedFunction:
+    """A jitted function and all it can do; its calls from the user's code may mark steps."""
+
+    def __init__(self, jitted: Any, code: CodeType, recorder: Recorder, loops: LoopWatch) -> None:
+        """Stand in for what `jax.jit` gave."""
+        functools.update_wrapper(self, jitted, updated=())
+        self._jitted = jitted
+        self.code = code
+        self._recorder = recorder
+        self._loops = loops
+        self._called_with: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
+        self._compiled_for: list[Argument] | None = None
+        self._missed = 0  # calls before it was known to run a Keras model
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recorder = self._recorder
+        if _running.function is not None or recorder.calls or recorder.suspended:
+            return self._jitted(*args, **kwargs)
+        _running.function = self
+        self._called_with = (args, kwargs)
+        try:
+            if self.code not in _keras_codes:
+                result = self._jitted(*args, **kwargs)
+                self._missed += self.code in _keras_codes  # which its tracing has shown
+                return result
+            if not is_user_file(sys._getframe(1).f_code.co_filename):
+                return self._jitted(*args, **kwargs)
+            call = (self._jitted, args, kwargs)
+            if recorder.loops:
+                recorder.loops[-1].last_function_call = call
+            missed, self._missed = self._missed, 0
+            return self._loops.called(MARKER, lambda: self._jitted(*args, **kwargs), call, missed)
+        finally:
+            _running.function = None
+            self._called_with = ((), {})
+
+    def compiling(self) -> dict[str, Any]:
+        """Where it is defined and called from, and what is new to it since it was compiled last."""
+        code = self.code
+        now = arguments_of(code, *self._called_with)
+        before, self._compiled_for = self._compiled_for, now
+        detail: dict[str, Any] = {"file": code.co_filename, "line": code.co_firstlineno}
+        if (place := user_place()) is not None:
+            detail["called_from"] = [place.file, place.line]
+        if before is not None:
+            new = changed(before, now)
+            detail.update(shapes=new.shapes, changed=new.values)
+        return detail
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A jitted method is bound like any function."""
+        return self if instance is None else MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._jitted, name)
+
+    # Named here as well: JAX asks the type whether it can do these.
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """As JAX's own."""
+        return self._jitted.lower(*args, **kwargs)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """As JAX's own."""
+        return self._jitted.trace(*args, **kwargs)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """As JAX's own."""
+        return self._jitted.eval_shape(*args, **kwargs)
+
+
+def compiling(name: str) -> dict[str, Any]:
+    """Of the user's jitted function of this name that this thread compiles; empty if none is.
+
+    Small functions of JAX's own are compiled on the way.
+    """
+    function = _running.function
+    if function is None or str(getattr(function, "__name__", "?")) not in name:
+        return {}
+    facts: dict[str, Any] = function.compiling()
+    return facts
+
+
+def watch_jit(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
+    """Patch the public `jax.jit`."""
+
+    def watched(jitted: Any, function: Any) -> Any:
+        while isinstance(function, functools.partial):
+            function = function.func
+        code = getattr(function, "__code__", None)
+        if code is None or not is_user_file(code.co_filename):
+            return jitted
+        return JittedFunction(jitted, code, recorder, loops)
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def jit(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if args:
+                return watched(result, args[0])
+            # Without a function it is a decorator that waits for one.
+            return lambda function: watched(result(function), function)
+
+        return jit
+
+    recorder.patches.replace(module, "jit", make)
+
+
+def watch_stateless_calls(recorder: Recorder, module: ModuleType) -> None:
+    """Notice a Keras model inside a function that is being traced."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def stateless_call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if _running.function is not None:
+                _keras_codes.add(_running.function.code)
+            return original(self, *args, **kwargs)
+
+        return stateless_call
+
+    recorder.patches.replace(module.Layer, "stateless_call", make)

@@ -1,0 +1,43 @@
+"""Eager optimizer updates outside any Keras call: the steps of loops that have no loader."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from fitdoctor.inside.ledger.loop_watch import LoopWatch
+from fitdoctor.inside.ledger.recorder import Recorder
+from fitdoctor.inside.seams.backends import batches
+
+OPTIMIZER_MODULE = "keras.src.optimizers.base_optimizer"
+
+
+def watch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
+    """Patch the one method through which all updates go."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if recorder.calls or recorder.suspended or _is_tracing(recorder.backend, args):
+                return original(self, *args, **kwargs)
+            if recorder.loops:
+                recorder.loops[-1].eager_updates += 1
+                return original(self, *args, **kwargs)
+            return loops.called("optimizer", lambda: original(self, *args, **kwargs))
+
+        return apply
+
+    recorder.patches.replace(module.BaseOptimizer, "apply", make)
+
+
+def _is_tracing(backend: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether the update is being compiled, so that nothing is executed yet."""
+    if backend == "tensorflow":
+        return not sys.modules["tensorflow"].executing_eagerly()
+    if backend == "jax":
+        tracer = sys.modules["jax"].core.Tracer
+        return any(isinstance(leaf, tracer) for leaf in batches.leaves(arguments))
+    return False

@@ -1,0 +1,236 @@
+"""What runs inside the user's process: the recorder and the probes, wired together."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from fitdoctor.contract.writer import Writer
+from fitdoctor.inside.cures import call_changes, overrides, served_source
+from fitdoctor.inside.import_hooks import ImportHooks
+from fitdoctor.inside.lab.examiner import Examiner
+from fitdoctor.inside.ledger.loop_watch import LoopWatch
+from fitdoctor.inside.ledger.recorder import Recorder
+from fitdoctor.inside.proof import batch_tap
+from fitdoctor.inside.proof.learning_watch import EveryStep, LearningWatch
+from fitdoctor.inside.proof.step_limit import StepLimit
+from fitdoctor.inside.seams.backends import jax
+from fitdoctor.inside.seams.backends.base import Backend
+from fitdoctor.inside.seams.backends.jax import JaxBackend
+from fitdoctor.inside.seams.backends.tensorflow import TensorFlowBackend
+from fitdoctor.inside.seams.backends.torch import TorchBackend
+from fitdoctor.inside.seams.inputs import constructed, data_loader, hdf5, tf_stages
+from fitdoctor.inside.seams.watch import (
+    graph_clock,
+    jax_calls,
+    keras_optimizer,
+    keras_trainer,
+    tensorflow_calls,
+    tensorflow_traces,
+    torch_updates,
+)
+
+# Their imports take seconds, which is part of a script's start-up.
+FRAMEWORKS = ("numpy", "tensorflow", "jax", "torch", "keras")
+_finishers: dict[int, Callable[[], None]] = {}
+
+
+def start(recording: str, options: dict[str, Any]) -> Recorder:
+    """Begin to watch; called before the script's first line by the injected sitecustomize."""
+    if options.get("sources"):
+        served_source.serve(str(options["sources"]))
+    learning = options.get("learning")
+    recorder = (EveryStep if learning else Recorder)(Writer(recording))
+    traces = tensorflow_traces.TraceWatch(recorder)
+    loops = LoopWatch(recorder)
+    hdf5_reads = hdf5.Hdf5Reads()
+    recorder.event("start", recorder.clock(), 0)
+    hooks = ImportHooks(
+        functools.partial(_on_error, recorder), functools.partial(_on_executed, recorder)
+    )
+    for name in FRAMEWORKS:
+        hooks.when_imported(name, lambda module: None)  # watched for its time
+    if options.get("limit"):
+        recorder.listener = StepLimit(recorder, **options["limit"])
+    elif learning:
+        _watch_learning(recorder, hooks, learning)
+    else:
+        recorder.listener = Examiner(
+            recorder,
+            budget_s=float(options.get("budget_s", 60)),
+            go_on=bool(options.get("continue", False)),
+            probes=bool(options.get("probes", True)),
+            traces=traces,
+            hdf5=hdf5_reads,
+            sweep=bool(options.get("sweep", False)),
+        )
+    _watch_keras(recorder, hooks)
+    _watch_backends(recorder, hooks, traces, loops)
+    hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
+    overrides.apply(hooks, options.get("trial") or {})
+    call_changes.install(hooks, recorder.patches, options.get("calls") or ())
+    hooks.install()
+    # A forked worker is a copy of this process: it must not record, and must not probe.
+    os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())
+    finish = functools.partial(_finish, recorder, hooks, os.getpid())
+    atexit.register(finish)
+    _finishers[id(recorder)] = finish
+    return recorder
+
+
+def is_recording() -> bool:
+    """Whether a recorder of ours runs in this process."""
+    return bool(_finishers)
+
+
+def stop(recorder: Recorder) -> None:
+    """Stop watching before the process ends, and put everything back."""
+    finish = _finishers.pop(id(recorder), None)
+    if finish is not None:
+        atexit.unregister(finish)
+        finish()
+
+
+def when_examined(recorder: Recorder, action: Callable[[], None]) -> None:
+    """Have something done when enough has been seen, instead of ending the script."""
+    if isinstance(recorder.listener, Examiner):
+        recorder.listener.on_enough = action
+
+
+def backend_of(recorder: Recorder) -> Backend:
+    """The backend that Keras runs on in this process."""
+    makers: dict[str, Callable[[], Backend]] = {
+        "tensorflow": TensorFlowBackend,
+        "jax": JaxBackend,
+        "torch": TorchBackend,
+    }
+    return makers[recorder.backend]()
+
+
+def _watch_learning(recorder: Recorder, hooks: ImportHooks, options: dict[str, Any]) -> None:
+    """Compare data and learning: the patches come before those of the ledger, so inside them."""
+    seed = options.pop("seed", None)
+    watch = LearningWatch(recorder, **options)
+    recorder.listener = watch
+    recorder.on_result = watch.on_result
+    for backend, (module_name, _, _) in keras_trainer.TRAINERS.items():
+        if backend != "tensorflow":
+            hooks.when_imported(
+                module_name,
+                functools.partial(batch_tap.tap_python_iterators, recorder, backend, watch.tap),
+            )
+    hooks.when_imported(
+        graph_clock.ITERATOR_MODULE,
+        functools.partial(batch_tap.tap_tensorflow_iterators, recorder, watch.tap),
+    )
+    hooks.when_imported(
+        keras_optimizer.OPTIMIZER_MODULE, functools.partial(watch.handed.watch, recorder)
+    )
+    if seed is not None:
+        # Two runs of an unseeded script can be compared only if both draw the same numbers.
+        hooks.when_imported("keras", lambda keras: keras.utils.set_random_seed(seed))
+
+
+def _watch_keras(recorder: Recorder, hooks: ImportHooks) -> None:
+    for backend, (module_name, _, _) in keras_trainer.TRAINERS.items():
+        hooks.when_imported(module_name, functools.partial(_on_trainer, recorder, backend))
+    hooks.when_imported(
+        keras_trainer.CALLBACK_LIST,
+        functools.partial(keras_trainer.watch_callback_list, recorder),
+    )
+    hooks.when_imported(
+        keras_trainer.BASE_TRAINER, functools.partial(keras_trainer.watch_compile, recorder)
+    )
+    hooks.when_imported(
+        constructed.PY_DATASET_MODULE, functools.partial(constructed.watch_py_datasets, recorder)
+    )
+    hooks.when_imported("keras", functools.partial(_on_keras, recorder))
+
+
+def _watch_backends(
+    recorder: Recorder,
+    hooks: ImportHooks,
+    traces: tensorflow_traces.TraceWatch,
+    loops: LoopWatch,
+) -> None:
+    clock = graph_clock.GraphClock(recorder)
+    hooks.when_imported(
+        graph_clock.ITERATOR_MODULE, functools.partial(_on_tf_iterators, recorder, clock, loops)
+    )
+    hooks.when_imported(tensorflow_traces.TRACING_MODULE, traces.watch)
+    hooks.when_imported(
+        tf_stages.DATASET_MODULE, functools.partial(tf_stages.watch_datasets, recorder)
+    )
+    hooks.when_imported(
+        tensorflow_calls.FUNCTION_MODULE,
+        functools.partial(tensorflow_calls.watch_function_calls, recorder, loops),
+    )
+    hooks.when_imported("jax", functools.partial(_on_jax, recorder, loops))
+    hooks.when_imported(
+        jax_calls.LAYER_MODULE, functools.partial(jax_calls.watch_stateless_calls, recorder)
+    )
+    hooks.when_imported(
+        torch_updates.OPTIMIZER_MODULE,
+        functools.partial(torch_updates.watch_torch_updates, recorder, loops),
+    )
+    hooks.when_imported(
+        data_loader.DATA_LOADER_MODULE,
+        functools.partial(data_loader.watch_data_loaders, recorder, loops),
+    )
+    hooks.when_imported(
+        keras_optimizer.OPTIMIZER_MODULE,
+        functools.partial(keras_optimizer.watch_updates, recorder, loops),
+    )
+
+
+def _on_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
+    recorder.backend = backend
+    keras_trainer.watch_trainer(recorder, backend, module)
+
+
+def _on_keras(recorder: Recorder, module: ModuleType) -> None:
+    backend = sys.modules.get({"torch": "torch", "jax": "jax"}.get(recorder.backend, "tensorflow"))
+    recorder.writer.write(
+        {
+            "k": "keras",
+            "version": str(getattr(module, "__version__", "unknown")),
+            "backend": recorder.backend,
+            "backend_version": str(getattr(backend, "__version__", "unknown")),
+        }
+    )
+
+
+def _on_tf_iterators(
+    recorder: Recorder, clock: graph_clock.GraphClock, loops: LoopWatch, module: ModuleType
+) -> None:
+    clock.watch(module)
+    tf_stages.watch_iteration(recorder, loops, module)
+
+
+def _on_jax(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
+    jax.watch_compiles(recorder, module)
+    jax_calls.watch_jit(recorder, loops, module)
+
+
+def _on_executed(recorder: Recorder, module: str, begin: int, duration: int) -> None:
+    if module in FRAMEWORKS:
+        recorder.event("import", begin, duration, module=module)
+
+
+def _on_error(recorder: Recorder, module: str, error: BaseException) -> None:
+    recorder.note("warning", f"{module} could not be watched: {type(error).__name__}: {error}")
+
+
+def _finish(recorder: Recorder, hooks: ImportHooks, process: int) -> None:
+    if os.getpid() != process:
+        return  # the end of a forked worker is not the script's
+    recorder.flush()
+    hooks.uninstall()
+    recorder.patches.undo()
+    failed = getattr(sys, "last_type", None) is not None
+    recorder.writer.write({"k": "end", "t": recorder.clock(), "failed": failed})

@@ -1,0 +1,1 @@
+"""PARENT: starts the real interpreter and watches it from outside."""

@@ -1,0 +1,207 @@
+"""Where recordings live: `.fitdoctor/<date>_<time>_<script>.rec` beside the user's work.
+
+The parent creates the file and writes its first and last line; the recorder inside the
+user's process and the sampler append to it in between.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import re
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from fitdoctor import __version__
+from fitdoctor.contract.errors import OutputError, RecordingError
+
+FOLDER_NAME = ".fitdoctor"
+SCHEMA = 1
+# Recordings are a few megabytes each; twenty are enough to look back over a day's work.
+KEPT_RECORDINGS = 20
+_PATTERN = "????-??-??_??-??-??_*.rec"
+
+
+def create_recording(
+    script: str, *, now: datetime | None = None, folder: Path | None = None
+) -> Path:
+    """Make a new, empty recording for a script or module and prune the oldest ones.
+
+    Args:
+        script: What is recorded; its name becomes part of the file's.
+        now: The time in the file's name.
+        folder: Where recordings live; `.fitdoctor` in the working directory if not given.
+
+    Raises:
+        OutputError: The folder cannot be written.
+    """
+    folder = folder or Path.cwd() / FOLDER_NAME
+    stamp = (now or datetime.now()).strftime("%Y-%m-%d_%H-%M-%S")
+    try:
+        make_folder(folder)
+        path = _create_unique(folder, f"{stamp}_{_stem(script)}")
+    except OSError as error:
+        raise _not_recordable(folder, error) from error
+    prune(folder)
+    return path
+
+
+def begin(path: Path, *records: dict[str, Any]) -> None:
+    """Write the first lines of a recording.
+
+    Raises:
+        OutputError: The disk does not take them.
+    """
+    try:
+        for record in records:
+            append(path, record)
+    except OSError as error:
+        raise _not_recordable(path.parent, error) from error
+
+
+def _not_recordable(folder: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"cannot write a recording to {folder}: {error.strerror}",
+        expected="a working directory in which fitdoctor may create .fitdoctor/",
+        advice="change to a folder you may write to, and give the script's full path",
+    )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for recordings, which no repository should hold."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+
+
+def _stem(script: str) -> str:
+    stem = Path(script).name.removesuffix(".py")
+    return re.sub(r"[^\w.-]+", "-", stem).strip(".-")[:80] or "script"
+
+
+def _create_unique(folder: Path, name: str) -> Path:
+    for suffix in ("", *(f"-{number}" for number in range(2, 1000))):
+        path = folder / f"{name}{suffix}.rec"
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(errno.EEXIST, "a thousand recordings were started in this second")
+
+
+def recordings(folder: Path) -> list[Path]:
+    """The recordings of a folder, the one written to last first."""
+    aged: list[tuple[int, str, Path]] = []
+    for path in folder.glob(_PATTERN):
+        try:
+            aged.append((path.stat().st_mtime_ns, path.name, path))
+        except FileNotFoundError:  # another fitdoctor pruned it meanwhile
+            continue
+    return [path for _, _, path in sorted(aged, reverse=True)]
+
+
+def newest(directory: Path | None = None, *, folder: Path | None = None) -> Path:
+    """The recording written to last under the working directory, or in the given folder.
+
+    Raises:
+        RecordingError: There is none.
+    """
+    folder = folder or (directory or Path.cwd()) / FOLDER_NAME
+    found = recordings(folder)
+    if not found:
+        raise RecordingError(
+            f"there is no recording in {folder}",
+            expected="a folder in which `fitdoctor run` was used before",
+            advice="fitdoctor run train.py",
+        )
+    return found[0]
+
+
+def prune(folder: Path, keep: int = KEPT_RECORDINGS) -> None:
+    """Delete all but the newest recordings."""
+    for path in recordings(folder)[keep:]:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:  # housekeeping: a file that stays is not worth stopping a run for
+            continue
+
+
+def header_record(
+    *, script: str, argv: list[str], module: bool, options: dict[str, Any]
+) -> dict[str, Any]:
+    """The first line of a recording: what was run, where and with what."""
+    return {
+        "k": "header",
+        "format": "fitdoctor-recording",
+        "schema": SCHEMA,
+        "fitdoctor": __version__,
+        "script": {"path": script, "argv": argv, "module": module},
+        "cwd": os.getcwd(),
+        "python": platform.python_version(),
+        "started_unix_ns": time.time_ns(),
+        "options": options,
+    }
+
+
+def append(path: Path, record: dict[str, Any]) -> None:
+    """Append one record as one write, so that lines of several processes never mix."""
+    _append_bytes(path, _encode(record))
+
+
+def append_on_own_line(path: Path, record: dict[str, Any]) -> None:
+    """Append a record also where the script died half-way through another."""
+    line = _encode(record)
+    _append_bytes(path, line if _ends_with_newline(path) else b"\n" + line)
+
+
+def append_exit(path: Path, *, code: int | None, signal: int | None, overstayed: bool) -> None:
+    """Append the last line."""
+    record = {"k": "exit", "t": time.monotonic_ns(), "code": code, "signal": signal}
+    if overstayed:
+        record["overstayed"] = True
+    append_on_own_line(path, record)
+
+
+def _encode(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _append_bytes(path: Path, line: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with open(path, "rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+class Tail:
+    """Reads the complete lines that were appended to a recording since the last look."""
+
+    def __init__(self, path: Path) -> None:
+        """Start at the beginning of the recording."""
+        self._path = path
+        self._offset = 0
+        self._rest = b""
+
+    def lines(self) -> list[bytes]:
+        """The lines completed since the last call."""
+        with open(self._path, "rb") as file:
+            file.seek(self._offset)
+            new = file.read()
+        self._offset += len(new)
+        *complete, self._rest = (self._rest + new).split(b"\n")
+        return complete

@@ -1,1 +1,0 @@
-"""step = max(overlapped) + serial: what a cure would leave of a step."""

@@ -1,0 +1,1 @@
+"""What a cure would leave of a step, and what several would leave together."""

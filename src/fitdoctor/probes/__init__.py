@@ -1,1 +1,0 @@
-"""Controlled experiments on the captured training; stdlib only, state put back afterwards."""

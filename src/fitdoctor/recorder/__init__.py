@@ -1,1 +1,0 @@
-"""SCRIPT -> RECORDING; only `launch`, `sampler`, `cgroup` and `files` run in the parent."""

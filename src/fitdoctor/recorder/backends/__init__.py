@@ -1,1 +1,0 @@
-"""The seams of Keras and its backends; every private touch of them lives here or in `inputs`."""

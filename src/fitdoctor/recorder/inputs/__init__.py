@@ -1,1 +1,0 @@
-"""The kinds of input that Keras takes: timed, located, and asked for a batch."""

@@ -1,1 +1,0 @@
-"""The recording as typed data, and the reader that validates it."""

@@ -1,0 +1,1 @@
+"""Rules about callbacks, validation and metrics."""

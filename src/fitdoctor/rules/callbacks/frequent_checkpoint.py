@@ -1,0 +1,129 @@
+"""# frequent-checkpoint (CB003)
+
+## What it finds
+Saving the model, or writing TensorBoard summaries, takes a large part of the training.
+
+## Why it is slow
+A checkpoint writes all weights and the optimizer's slots, several times the model's size. Saved
+after every batch, or after each short epoch, writing takes longer than training. TensorBoard with
+`update_freq="batch"` or histograms does the like.
+
+## Evidence
+Time inside the hooks of `ModelCheckpoint`, `BackupAndRestore`, `OrbaxCheckpoint` or `TensorBoard`,
+measured by name, is 5 % or more of the training.
+
+## Predicted gain
+One save per epoch instead of the saves at batches; every fifth epoch instead of each.
+
+## Example
+```python
+keras.callbacks.ModelCheckpoint("model.keras", save_freq=1)
+```
+
+## Use instead
+```python
+keras.callbacks.ModelCheckpoint("model.keras", save_freq="epoch")
+keras.callbacks.TensorBoard(update_freq="epoch", histogram_freq=0)
+```
+
+## Fix safety
+The training stays the same; fewer files are written, and more is lost by a crash: unsafe.
+
+## When not to
+Epochs take hours: then a save every few hundred steps is what protects the work.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
+from fitdoctor.analysis.view import View
+from fitdoctor.contract.records import CallbackTotal
+from fitdoctor.findings.edits import Edit, SetKeyword
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import ANYWHERE, place_of
+from fitdoctor.intervals import Interval
+from fitdoctor.pricing.joint import gain
+from fitdoctor.units import duration, percent
+
+PAGE = __doc__ or ""
+
+WRITERS = CHECKPOINT_CALLBACKS | {"TensorBoard"}
+WORTH_SHARE = 0.05
+EVERY_EPOCHS = 5
+TIME_ERROR = 0.1
+
+
+class FrequentCheckpoint:
+    """CB003."""
+
+    code = "CB003"
+    name = "frequent-checkpoint"
+    summary = "saving the model or its summaries takes the time"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """The heaviest writing callback, at batches or at epochs."""
+        writers = [t for t in view.recorded.callbacks if t.name in WRITERS and t.hook != "train"]
+        if view.is_group or not writers:
+            return None
+        heaviest = max(writers, key=lambda total: total.ns)
+        spent = heaviest.ns / max(1, view.costs.steps)
+        total = view.costs.total
+        if spent < WORTH_SHARE * total.value:
+            return None
+        left = _left(view, heaviest, spent)
+        saved = Interval.around(max(0.0, spent - left), TIME_ERROR)
+        part = "callbacks" if heaviest.name == "TensorBoard" else "checkpoint"
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=place_of(view.recorded),
+            message=(
+                f"{heaviest.name} takes {duration(spent)} per step, "
+                f"{percent(spent / total.value)} of the time"
+            ),
+            gain=gain(total, saved),
+            cure=Cure(self.safety, _advice(heaviest), _less_often(view, heaviest)),
+            evidence={
+                "callback": heaviest.name,
+                "hook": heaviest.hook,
+                "ns_per_step": round(spent),
+                "calls": heaviest.count,
+            },
+            saves={part: saved},
+        )
+
+
+def _left(view: View, heaviest: CallbackTotal, spent: float) -> float:
+    """What still has to be written per step after the cure."""
+    if heaviest.hook == "epoch":
+        return spent / EVERY_EPOCHS
+    steps = view.steps_per_epoch
+    return 0.0 if steps is None else spent / max(1.0, steps)
+
+
+def _advice(heaviest: CallbackTotal) -> str:
+    if heaviest.name == "TensorBoard":
+        return 'TensorBoard(update_freq="epoch", histogram_freq=0)'
+    if heaviest.hook == "epoch":
+        return f"save every {EVERY_EPOCHS} epochs, or save_weights_only=True"
+    return f'{heaviest.name}(save_freq="epoch")'
+
+
+def _less_often(view: View, heaviest: CallbackTotal) -> tuple[Edit, ...]:
+    """Once per epoch; how often is better still is for the user to say."""
+    file = view.recorded.file
+    if not file:
+        return ()
+    where = Where(file, ANYWHERE)
+    if heaviest.name == "TensorBoard":
+        if heaviest.hook == "epoch":
+            return (SetKeyword(where, "TensorBoard", "histogram_freq", "0"),)
+        return (SetKeyword(where, "TensorBoard", "update_freq", '"epoch"'),)
+    if heaviest.hook == "epoch":
+        return ()
+    return (SetKeyword(where, heaviest.name, "save_freq", '"epoch"'),)
+
+
+RULE = FrequentCheckpoint()

@@ -1,0 +1,165 @@
+"""# shape-recompilation (CO002)
+
+## What it finds
+The step is compiled again for every new shape of its batches.
+
+## Why it is slow
+XLA compiles for exact shapes. On JAX, 60 different sequence lengths are 60 compilations of 0.3 s
+or more each, and a last smaller batch is one more. TensorFlow's own graphs get along with any
+length after two traces.
+
+## Evidence
+- the same function was compiled for at least 3 different batch shapes after the first steps;
+- the steps that compiled took so much longer that it is 5 % or more of the time.
+
+## Predicted gain
+Where compilations are most of the time, the step on a frozen batch, which compiles nothing; the
+two shapes that stay are compiled once, which the lower end of the interval counts for a run of
+this length. Else, and where the same shapes are compiled again and again, the time without those
+compilations, but for two shapes.
+
+## Example
+```python
+for tokens, labels in batches_of_any_length:
+    model.train_on_batch(tokens, labels)
+```
+
+## Use instead
+```python
+tokens = pad_to(tokens, 64 if tokens.shape[1] <= 64 else 128)      # with a mask
+```
+or `jax.config.update("jax_compilation_cache_dir", "cache")` to pay once for all runs.
+
+## Fix safety
+Padding with a mask keeps the result but for rounding: unsafe. The compilation cache keeps it
+exactly.
+
+## When not to
+A single extra shape (the last, smaller batch) is compiled once.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+
+from fitdoctor.analysis.rows import compile_events, rows_of
+from fitdoctor.analysis.view import View
+from fitdoctor.contract.records import Event
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import place_of
+from fitdoctor.intervals import Interval
+from fitdoctor.pricing.joint import gain, saved_leaving
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+MIN_SHAPES = 3
+LEFT_ERROR = 0.25
+# Compilations that remain when lengths are padded to a few shapes.
+BUCKETS = 2
+MOSTLY_COMPILING = 0.5
+# Compilations per shape, from which on they are not paid just once.
+RECURS = 1.5
+
+
+class ShapeRecompilation:
+    """CO002."""
+
+    code = "CO002"
+    name = "shape-recompilation"
+    summary = "the step is compiled again for every new batch shape"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Compilations of one function for many shapes, and what they cost."""
+        events = shape_events(compile_events(view.recorded))
+        if len({_shapes(event) for event in events}) <= MIN_SHAPES:
+            return None
+        lost = _lost(view, events)
+        total = view.costs.total
+        if lost <= 0:
+            return None
+        count = len({_shapes(event) for event in events})
+        saved = saved_leaving(total, _left(view, lost, count, recurs=_recurs(view, count)))
+        recorded = view.recorded
+        part = "compile" if "compile" in view.costs.parts else "step"
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=place_of(recorded),
+            message=(
+                f"{count} batch shapes, each compiled anew: {duration(lost)} of every "
+                f"{duration(total.value)} ({_shapes(events[0])}, {_shapes(events[-1])}, …)"
+            ),
+            gain=gain(total, saved),
+            cure=Cure(
+                self.safety,
+                "pad or bucket to a few lengths, with a mask (or set jax_compilation_cache_dir "
+                "to pay once for all runs)",
+            ),
+            evidence={
+                "shapes": count,
+                "compile_ns_per_step": round(lost),
+                "compilations": len(events),
+            },
+            saves={part: saved},
+        )
+
+
+def shape_events(events: list[Event]) -> list[Event]:
+    """Compilations of the function that was compiled for the most shapes."""
+    by_name: dict[object, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.name == "compile" and event.detail.get("shapes"):
+            by_name[(event.detail.get("name"), event.detail.get("model"))].append(event)
+    return max(by_name.values(), key=lambda found: len({_shapes(e) for e in found}), default=[])
+
+
+def _shapes(event: Event) -> str:
+    return ", ".join(str(shape) for shape in event.detail.get("shapes") or ())
+
+
+def _left(view: View, lost: float, shapes: int, *, recurs: bool) -> Interval:
+    """A step when only a few shapes are left to compile for.
+
+    On a frozen batch nothing is compiled. What a compiling step takes longer is more than
+    the compiler's own time: the step is traced and lowered as well. The few compilations
+    that stay are paid once, like the first one of any training; a short run feels them.
+    """
+    total = view.costs.total.value
+    if view.frozen is None or recurs or lost < MOSTLY_COMPILING * total:
+        left = max(1.0, total - lost * max(0.0, 1 - BUCKETS / shapes))
+        return Interval.around(left, LEFT_ERROR)
+    plain = view.frozen.value + view.costs.parts.get("input_wait", 0.0)
+    anew = max(0.0, total - plain) * view.costs.steps / shapes
+    in_this_run = plain + anew * BUCKETS / max(view.planned_steps, BUCKETS)
+    return Interval(plain, plain * (1 - LEFT_ERROR), max(plain * (1 + LEFT_ERROR), in_this_run))
+
+
+def _recurs(view: View, shapes: int) -> bool:
+    """Whether shapes are compiled again and again, as for a new model in every round."""
+    events = compile_events(view.recorded)
+    with_shapes = [e for e in events if e.name == "compile" and e.detail.get("shapes")]
+    return len(with_shapes) > RECURS * shapes
+
+
+def _lost(view: View, events: list[Event]) -> float:
+    """Nanoseconds per step that compiling takes: by difference where other steps did not."""
+    compiled = view.costs.parts.get("compile", 0.0)
+    if compiled:
+        return compiled
+    own = sum(event.dur for event in events) / max(1, view.costs.steps)
+    if not view.is_group:
+        plain = [row.step for row in rows_of(view.recorded) if not row.compiled]
+        return own if plain else 0.0
+    calls = view.recorded.calls
+    plain_calls = [c.dur for c in calls if not any(c.t <= e.t <= c.t + c.dur for e in events)]
+    if not plain_calls:
+        return own
+    usual = statistics.median(plain_calls)
+    return sum(max(0.0, c.dur - usual) for c in calls) / max(1, len(calls))
+
+
+RULE = ShapeRecompilation()

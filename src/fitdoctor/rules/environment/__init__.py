@@ -1,0 +1,1 @@
+"""Rules about devices, threads and memory."""

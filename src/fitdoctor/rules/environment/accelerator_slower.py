@@ -1,0 +1,92 @@
+"""# accelerator-slower (EN003)
+
+## What it finds
+The GPU is slower than the CPU for this model and batch.
+
+## Why it is slow
+Each operation has to be sent to the GPU, and each batch copied to it. A small model at a small
+batch is done on the CPU before the GPU has begun.
+
+## Evidence
+The script itself, in fresh processes with and without the GPU in turns, takes at least 10 % less
+time per step without it.
+
+## Predicted gain
+The ratio of those runs.
+
+## Example
+```python
+keras.Sequential([keras.layers.Dense(128), keras.layers.Dense(10)]).fit(x, y, batch_size=10)
+```
+
+## Use instead
+```shell
+CUDA_VISIBLE_DEVICES=-1 python train.py         # JAX: JAX_PLATFORMS=cpu
+```
+or a larger batch: `fitdoctor devices train.py` says from which size on the GPU wins.
+
+## Fix safety
+Other rounding: unsafe. The edit sets the variable before the imports of the script.
+
+## When not to
+The model or the batch will grow: look at the crossover first.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import OS, AddSetting, Edit
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.rules.support.fresh_runs import fresh_runs
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+# What each backend reads, when it is imported, as "no GPU".
+NO_GPU = {
+    "jax": ("JAX_PLATFORMS", "cpu"),
+    "tensorflow": ("CUDA_VISIBLE_DEVICES", "-1"),
+    "torch": ("CUDA_VISIBLE_DEVICES", "-1"),
+}
+
+
+class AcceleratorSlower:
+    """EN003."""
+
+    code = "EN003"
+    name = "accelerator-slower"
+    summary = "the GPU is slower than the CPU for this model and batch"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Fresh runs without the GPU are faster."""
+        trial = fresh_runs(view, "fresh_cpu")
+        if trial is None:
+            return None
+        return trial.finding(
+            self,
+            view,
+            f"on the GPU a step takes {duration(trial.as_is)}, on the CPU "
+            f"{duration(trial.changed)}",
+            Cure(
+                self.safety,
+                "train on the CPU, or with a larger batch (fitdoctor devices says from where on)",
+                _edits(view),
+            ),
+            gpu_ns=round(trial.as_is),
+            cpu_ns=round(trial.changed),
+        )
+
+
+def _edits(view: View) -> tuple[Edit, ...]:
+    recorded = view.recorded
+    if not recorded.file or view.backend not in NO_GPU:
+        return ()
+    name, value = NO_GPU[view.backend]
+    where = Where(recorded.file, recorded.line or 1)
+    statement = f'os.environ["{name}"] = "{value}"'
+    return (AddSetting(where, statement, (name,), (OS,), first=True),)
+
+
+RULE = AcceleratorSlower()

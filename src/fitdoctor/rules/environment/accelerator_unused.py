@@ -1,0 +1,84 @@
+"""# accelerator-unused (EN001)
+
+## What it finds
+There is a GPU in the machine, Keras computes on the CPU, and the GPU would be faster.
+
+## Why it is slow
+The GPU is hidden (`CUDA_VISIBLE_DEVICES`, `JAX_PLATFORMS`), or the script places its work on the
+CPU. A build of the backend without GPU support has the same effect; there is nothing to try then,
+and the report says so above its numbers instead.
+
+## Evidence
+The script itself, in fresh processes as it is and with the GPU shown to it in turns, takes at
+least 10 % less time per step with the GPU.
+
+## Predicted gain
+The ratio of those runs.
+
+## Example
+```python
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"       # left over from a broken driver
+```
+
+## Use instead
+Remove the line, or unset the variable in the shell.
+
+## Fix safety
+Other rounding, and the reason for the line is not known to us: unsafe. What the shell sets is not
+changed.
+
+## When not to
+The model is so small that the CPU is faster (EN003): then this stays silent.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import DropSetting, Edit
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.place import ANYWHERE
+from fitdoctor.rules.support.fresh_runs import fresh_runs
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+HIDES_THE_GPU = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "jax_platforms")
+
+
+class AcceleratorUnused:
+    """EN001."""
+
+    code = "EN001"
+    name = "accelerator-unused"
+    summary = "there is a GPU that Keras does not use, and it would be faster"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Fresh runs that see the GPU are faster."""
+        trial = fresh_runs(view, "fresh_gpu")
+        if trial is None:
+            return None
+        return trial.finding(
+            self,
+            view,
+            f"on the CPU a step takes {duration(trial.as_is)}, on this machine's GPU "
+            f"{duration(trial.changed)}",
+            Cure(
+                self.safety,
+                "let the backend see the GPU: remove CUDA_VISIBLE_DEVICES and JAX_PLATFORMS from "
+                "the script and the shell",
+                _edits(view),
+            ),
+            cpu_ns=round(trial.as_is),
+            gpu_ns=round(trial.changed),
+        )
+
+
+def _edits(view: View) -> tuple[Edit, ...]:
+    """Where the script itself hides the GPU; what the shell sets is not ours to change."""
+    file = view.recorded.file
+    return (DropSetting(Where(file, ANYWHERE), HIDES_THE_GPU),) if file else ()
+
+
+RULE = AcceleratorUnused()

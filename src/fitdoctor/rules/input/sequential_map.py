@@ -1,0 +1,96 @@
+"""# sequential-map (IN012)
+
+## What it finds
+A `map` runs one call at a time although cores are free, and training waits for it.
+
+## Why it is slow
+TensorFlow runs maps in parallel by itself only where their function has no state. A function with
+random ops has one, and runs serially unless `num_parallel_calls` is given.
+
+## Evidence
+- training waits for its data;
+- a `map` with a stateful (random) function has no `num_parallel_calls`;
+- the pipeline with `num_parallel_calls=AUTOTUNE` was timed on this machine, and is faster.
+
+## Predicted gain
+The pipeline so changed, beside the step, as far as there are cores for both.
+
+## Example
+```python
+dataset.map(random_augmentation).batch(32)
+```
+
+## Use instead
+```python
+dataset.map(random_augmentation, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
+```
+
+## Fix safety
+The same samples in the same order, but the random numbers fall on other samples, and are not the
+same from run to run.
+
+## When not to
+- The function is stateless: TensorFlow does it already.
+- The function is Python: its lock allows one call at a time (IN001).
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.edits import TENSORFLOW
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.pricing.joint import gain
+from fitdoctor.pricing.loading import input_is_slow, saved_by_trial
+from fitdoctor.rules.support.places import parallel_calls
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+
+class SequentialMap:
+    """IN012."""
+
+    code = "IN012"
+    name = "sequential-map"
+    summary = "a map with random ops runs one call at a time while cores are free"
+    page = PAGE
+    safety: Safety = "unsafe"
+
+    def detect(self, view: View) -> Finding | None:
+        """The pipeline with parallel calls was tried, and is faster."""
+        trial = view.trial("trial_parallel_map")
+        if trial is None or view.loader is None or not input_is_slow(view):
+            return None
+        stage = view.stage(int(trial.data["stage"]))
+        if stage is None or trial.left.value >= 1.0:
+            return None
+        saved = saved_by_trial(view, trial)
+        # TensorFlow runs the others in parallel by itself.
+        serial = [s for s in view.stages if s.op == "map" and s.random and s.parallel is None]
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(stage.file, stage.line or 0) if stage.file else None,
+            message=(
+                f"one batch takes {duration(view.loader.ns.value)} with one call of this map at a "
+                f"time ({view.loader.cores:.1f} of {view.cpus} cores busy), "
+                f"{duration(trial.ns.value)} with several"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(
+                self.safety,
+                "num_parallel_calls=tf.data.AUTOTUNE on the map (random numbers then fall on "
+                "other samples)",
+                parallel_calls(serial, "tf.data.AUTOTUNE", (TENSORFLOW,)),
+            ),
+            evidence={
+                "loader_ns": round(view.loader.ns.value),
+                "parallel_loader_ns": round(trial.ns.value),
+                "busy_cores": round(view.loader.cores, 2),
+                "frozen_step_ns": round(view.ceiling_step.value),
+            },
+            saves={"input_wait": saved},
+        )
+
+
+RULE = SequentialMap()

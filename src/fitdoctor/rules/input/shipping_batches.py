@@ -1,0 +1,177 @@
+"""# shipping-batches (IN008)
+
+## What it finds
+Worker processes make the batches, and sending them to the training process takes longer than
+making them; or they are started anew for every epoch, and training waits until they are up.
+
+## Why it is slow
+A batch from another process is pickled, sent through a pipe and unpickled. For large batches that
+are quickly made, this costs more than making them in a thread of the training process. A torch
+`DataLoader` ends its workers with each epoch and starts new ones for the next; where they are
+spawned, each imports the script and its libraries again.
+
+## Evidence
+- a real step takes longer than one on a frozen batch, and loading explains it;
+- the loader uses processes, and one batch made in this process, by one thread, takes less than
+  80 % of the time that a batch from the workers takes;
+- or: the first batch of every later epoch is waited for at least 10 % of the time, and a fresh
+  start of the loader was seen to take as long.
+
+## Predicted gain
+Batches made by one thread of this process, beside the step. For workers that stay: the waits for
+first batches, and what ending the workers takes.
+
+## Example
+```python
+Images(workers=2, use_multiprocessing=True)      # 57 MB a batch
+```
+
+## Use instead
+```python
+Images(workers=2, use_multiprocessing=False)
+torch.utils.data.DataLoader(data, num_workers=2, persistent_workers=True)
+```
+
+## Fix safety
+The same batches in the same order: Keras keeps the order with threads and with processes. Code
+that is not thread-safe needs `workers=1`. Workers that stay draw their random numbers, and without
+a `generator` of its own the loader its order, otherwise: unsafe.
+
+## When not to
+Batches are small and slow Python code makes them: then processes are right.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.intervals import Interval
+from fitdoctor.pricing.joint import gain
+from fitdoctor.pricing.loading import input_is_slow, saved_by
+from fitdoctor.rules.support.places import loader_options
+from fitdoctor.units import duration, size
+
+PAGE = __doc__ or ""
+
+# Made here in less than this share of the time: shipping is the cost, not noise.
+CLEARLY_LESS = 0.8
+# Waiting for first batches is worth a word from this share of the time on.
+WORTH_SHARE = 0.1
+# A fresh start of the loader takes at least this part of such a wait: it is the start.
+EXPLAINED = 0.5
+# Keras asks for the next epoch's data when an epoch ends, and again when the next begins: workers
+# that do not stay are started twice, and the first ones ended while they work.
+STARTS = 2
+# Of that wait, a first batch from workers that are up takes this much.
+FIRST_BATCH = 0.05
+# At worst, so much of it is starting, and the rest the batch.
+STARTING = 0.5
+# Between epochs, workers are ended; most of that gap is theirs.
+ENDING = 0.8
+LEAST_ENDING = 0.5
+
+
+class ShippingBatches:
+    """IN008."""
+
+    code = "IN008"
+    name = "shipping-batches"
+    summary = "worker processes cost more than they give: shipping batches, or starting every epoch"
+    page = PAGE
+    safety: Safety = "safe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Processes are used, and one thread is faster, or their start takes the time."""
+        return self._shipping(view) or self._restarting(view)
+
+    def _restarting(self, view: View) -> Finding | None:
+        costs, facts, steps = view.costs, view.input, view.steps_per_epoch
+        if facts.get("kind") != "DataLoader" or not facts.get("workers") or not steps:
+            return None
+        if facts.get("persistent"):
+            return None  # they are there already
+        ending = costs.parts.get("epoch_gap", 0.0)
+        waited = (costs.first_waits + ending) * steps
+        started = (view.result("loader_alone") or {}).get("first_batch_ns") or 0.0
+        worth = costs.first_waits + ending >= WORTH_SHARE * costs.total.value
+        if not worth or STARTS * started < EXPLAINED * waited:
+            return None
+        first = costs.first_waits * (1 - FIRST_BATCH)
+        saved = Interval(
+            first + ENDING * ending, first + LEAST_ENDING * ending, costs.first_waits + ending
+        )
+        made = facts.get("made") or facts
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=Where(str(made["file"]), int(made["line"])) if made.get("file") else None,
+            message=(
+                f"{facts['workers']} worker process{'es' if facts['workers'] > 1 else ''} "
+                f"started anew for every epoch: its first batch comes {duration(waited)} after the "
+                f"last one, and an epoch has {steps:.0f} steps of {duration(view.core.value)}"
+            ),
+            gain=gain(costs.total, saved),
+            cure=Cure(
+                "unsafe",
+                "persistent_workers=True: the workers stay; random numbers and order may differ",
+                loader_options(view, persistent_workers="True"),
+            ),
+            evidence={
+                "first_batch_ns": round(waited),
+                "fresh_start_ns": round(started),
+                "steps_per_epoch": round(steps),
+                "workers": facts["workers"],
+            },
+            saves={"input_wait": saved},
+        )
+
+    def _shipping(self, view: View) -> Finding | None:
+        loader, here = view.loader, view.result("in_process")
+        if loader is None or not here or not view.input.get("use_multiprocessing"):
+            return None
+        made = from_windows(here.get("ns") or ())
+        if made is None or not input_is_slow(view) or made.high > CLEARLY_LESS * loader.ns.value:
+            return None
+        # Workers begin with several batches at once: the first does not come a batch's time late.
+        saved = saved_by(view, made, overlapped=True, first_batches=False)
+        saved = saved + _of_restarts(view)
+        facts = view.input
+        where = Where(str(facts["file"]), int(facts["line"])) if facts.get("file") else None
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=where,
+            message=(
+                f"a batch of {size(here['payload_bytes'])} takes "
+                f"{duration(loader.ns.value)} from {facts.get('workers', 'the')} worker processes, "
+                f"{duration(made.value)} when made in this process"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(
+                self.safety,
+                "use_multiprocessing=False: threads share memory",
+                loader_options(view, use_multiprocessing="False"),
+            ),
+            evidence={
+                "loader_ns": round(loader.ns.value),
+                "in_process_ns": round(made.value),
+                "payload_bytes": here["payload_bytes"],
+                "pickle_ns": here["pickle_ns"],
+                "workers": facts.get("workers"),
+                "frozen_step_ns": round(view.ceiling_step.value),
+            },
+            saves={"input_wait": saved},
+        )
+
+
+def _of_restarts(view: View) -> Interval:
+    """What starting and ending the processes with every epoch takes; threads are there at once."""
+    starting = view.costs.first_waits
+    ending = view.costs.parts.get("epoch_gap", 0.0) if starting else 0.0
+    return Interval(
+        starting * (1 - FIRST_BATCH) + ENDING * ending, starting * STARTING, starting + ending
+    )
+
+
+RULE = ShippingBatches()

@@ -1,0 +1,108 @@
+"""# thread-pool-cap (IN003)
+
+## What it finds
+A tf.data stage asks for many parallel calls, but tf.data's thread pool runs only as many as
+there are cores, and the calls mostly wait.
+
+## Why it is slow
+`num_parallel_calls=64` allows 64 calls; the default pool has one thread per core. For calls
+that compute this is right. For calls that wait, all threads wait while the CPU is idle.
+
+## Evidence
+- a real step takes longer than one on a frozen batch, and the loader alone explains it;
+- while the loader runs alone, fewer than 0.6 cores are busy;
+- a stage of the pipeline already asks for parallel calls.
+
+## Predicted gain
+The same pipeline with that many threads, timed on this machine, beside the step.
+
+## Example
+```python
+dataset.map(read_remote, num_parallel_calls=64)
+```
+
+## Use instead
+```python
+options = tf.data.Options()
+options.threading.private_threadpool_size = 64
+dataset = dataset.with_options(options)
+```
+
+## Fix safety
+Same samples in the same order; more threads and as many elements in memory.
+
+## When not to
+The CPU is busy while loading: more threads than cores then only get in each other's way.
+"""
+
+from __future__ import annotations
+
+from fitdoctor.analysis.view import View
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.pricing.joint import gain
+from fitdoctor.pricing.loading import input_is_slow
+from fitdoctor.rules.input.python_bound_loader import BUSY_CORES
+from fitdoctor.rules.input.serial_reads import (
+    TF_DATA_READS,
+    is_pool_capped,
+    read_place,
+    saved_in_flight,
+    waiting_stage,
+)
+from fitdoctor.rules.support.places import pool_size
+from fitdoctor.units import duration
+
+PAGE = __doc__ or ""
+
+
+class ThreadPoolCap:
+    """IN003."""
+
+    code = "IN003"
+    name = "thread-pool-cap"
+    summary = "parallel tf.data calls wait in a pool that has only as many threads as cores"
+    page = PAGE
+    safety: Safety = "safe"
+
+    def detect(self, view: View) -> Finding | None:
+        """Slow input, an idle CPU, and parallel calls already asked for."""
+        loader = view.loader
+        if loader is None or not input_is_slow(view) or not is_pool_capped(view):
+            return None
+        busy = loader.cores + loader.children_cores
+        threads = _threads(view)
+        if busy >= BUSY_CORES or threads <= view.cpus:
+            return None
+        saved = saved_in_flight(view, threads / view.cpus)
+        return Finding(
+            rule=self.code,
+            name=self.name,
+            where=read_place(view),
+            message=(
+                f"one batch takes {duration(loader.ns.value)} with only {busy:.1f} cores busy: "
+                f"parallel calls are asked for, but the pool runs {view.cpus} at a time"
+            ),
+            gain=gain(view.costs.total, saved),
+            cure=Cure(
+                self.safety,
+                f"options.threading.private_threadpool_size={threads} on the dataset",
+                pool_size(waiting_stage(view), threads),
+            ),
+            evidence={
+                "loader_ns": round(loader.ns.value),
+                "frozen_step_ns": round(view.ceiling_step.value),
+                "busy_cores": round(busy, 2),
+                "pool_threads": view.cpus,
+                "pool_threads_after": threads,
+            },
+            saves={"input_wait": saved},
+        )
+
+
+def _threads(view: View) -> int:
+    """As many threads as calls are asked for; AUTOTUNE (-1) asks for as many as help."""
+    asked = [int(s["parallel"]) for s in view.input.get("stages", ()) if s.get("parallel")]
+    return max([TF_DATA_READS if value < 0 else value for value in asked], default=0)
+
+
+RULE = ThreadPoolCap()
