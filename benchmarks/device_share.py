@@ -24,7 +24,8 @@ from typing import Any
 
 from benchmarks.device_models import build, data
 from benchmarks.devices import environment
-from fitdoctor.launch.sampler import machine_record
+from fitdoctor.contract.codec import encode
+from fitdoctor.launch.sampler import describe_machine
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = Path(__file__).parent / "results" / "device_share.json"
@@ -40,9 +41,9 @@ def main() -> int:
     if options.worker:
         print(json.dumps(profiled(options.worker, options.batch)))
         return 0
-    machine = machine_record()
-    if not machine.get("accelerators"):
-        print(f"no GPU here, nothing to compare ({machine.get('accelerators_note')})")
+    machine = describe_machine()
+    if not machine.accelerators:
+        print(f"no GPU here, nothing to compare ({machine.accelerators_note})")
         return 0
     rows = [compared(backend, options.batch) for backend in options.backends.split(",")]
     for row in rows:
@@ -50,7 +51,7 @@ def main() -> int:
             f"{row['backend']:6} fitdoctor {row['fitdoctor']:.1%}, profiler {row['profiler']:.1%}: "
             f"{'agrees' if row['agrees'] else 'DIFFERS'}"
         )
-    report = {"date": str(date.today()), "machine": machine, "model": MODEL, "rows": rows}
+    report = {"date": str(date.today()), "machine": encode(machine), "model": MODEL, "rows": rows}
     RESULT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0 if all(row["agrees"] for row in rows) else 1
 

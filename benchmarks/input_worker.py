@@ -27,9 +27,10 @@ class Captured(BaseException):
 def main() -> None:
     """Print rows per second of each loader, round by round."""
     request = json.load(sys.stdin)
+    from fitdoctor.contract.options import RunOptions
     from fitdoctor.inside.wiring import start
 
-    start(os.path.join(tempfile.mkdtemp(), "a.rec"), {"probes": False, "continue": True})
+    start(os.path.join(tempfile.mkdtemp(), "a.rec"), RunOptions(probes=False, keep_running=True))
     slow, fixed = data_of(request["slow"]), data_of(request["fixed"])
     readers = {"as_written": passes(slow), "expert": passes(fixed)}
     if request["cured"]:

@@ -22,10 +22,11 @@ Timed = tuple[float, float]  # seconds per step until the training ended, second
 
 def main(step_ms: int, rounds: int) -> None:
     """Print the pairs of seconds per step as the last line."""
+    from fitdoctor.contract.options import RunOptions
     from fitdoctor.inside.wiring import start
 
     folder = tempfile.mkdtemp()
-    recorder = start(os.path.join(folder, "a.rec"), {"probes": False, "continue": True})
+    recorder = start(os.path.join(folder, "a.rec"), RunOptions(probes=False, keep_running=True))
     import keras
 
     # Two models: what is traced while recording keeps the clock in its graph.

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -24,7 +23,8 @@ from casebook.longer import DIAGNOSES, middle, pooled
 from casebook.measure import measure_gain
 from casebook.outcome import Outcome, count_right, count_run, to_json
 from casebook.table import show
-from fitdoctor.launch.sampler import machine_record
+from fitdoctor.contract.records import Machine
+from fitdoctor.launch.sampler import describe_machine
 
 ROOT = Path(__file__).parent
 CACHE_FILE = ROOT / ".gains.json"
@@ -64,7 +64,7 @@ def select(cases: dict[str, Case], ids: Sequence[str]) -> list[Case]:
 
 def examine(case: Case, options: argparse.Namespace) -> Outcome:
     """Diagnose one case, measure its gain, and judge."""
-    if missing := missing_here(case, machine_record()):
+    if missing := missing_here(case, describe_machine()):
         return Outcome(case, Judgement((), None, ()), None, 0.0, missing)
     _tell(f"{case.id}: diagnosing")
     diagnosis = (
@@ -96,9 +96,9 @@ def examine(case: Case, options: argparse.Namespace) -> Outcome:
     return Outcome(case, judgement, real, diagnosis.seconds)
 
 
-def missing_here(case: Case, machine: dict[str, Any]) -> str:
+def missing_here(case: Case, machine: Machine) -> str:
     """What the case needs and this machine does not have; empty where it can run."""
-    if case.needs == "gpu" and not machine.get("accelerators"):
+    if case.needs == "gpu" and not machine.accelerators:
         return "needs a GPU"
     return ""
 

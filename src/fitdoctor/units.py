@@ -59,6 +59,16 @@ def gain(ratio: Interval) -> str:
     return f"{factor(ratio.value)}× ({factor(ratio.low)}–{factor(ratio.high)})"
 
 
+def times(count: int) -> str:
+    """How often.
+
+    Example:
+        >>> times(1), times(3)
+        ('once', '3 times')
+    """
+    return "once" if count == 1 else f"{count} times"
+
+
 def factor(value: float) -> str:
     """A ratio with the digits that mean something: 1.04, 2.4, 41."""
     if value >= 10:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fitdoctor.analysis.asynchronous import SURFACES_IN, as_computed
-from fitdoctor.analysis.view import view_of
+from fitdoctor.analysis.build_view import view_of
+from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.rules.callbacks import heavy_validation
 from fitdoctor.rules.host import tiny_epochs
-from synthetic import MS, fit_workload, recording, view, windows
+from synthetic import MS, fit_workload, recording, short_epochs, timed, view, with_found
 
 ns = st.floats(min_value=0.0, max_value=1e9)
 parts = st.dictionaries(st.sampled_from(["step", "input_wait", "start_up", *SURFACES_IN]), ns)
@@ -44,10 +43,8 @@ def test_work_that_surfaces_in_the_validation_is_the_steps() -> None:
 
 def enqueued(backend: str):
     """Steps of 10 ms of which the host sees 1 ms, and a long wait at each epoch's end."""
-    from rules.test_ho003 import short_epochs
-
     seen = short_epochs(steps=20, epochs=6, gap=80 * MS, validation=80 * MS)
-    workload = replace(seen, probes=fit_workload(probes={"frozen_batch": windows(9 * MS)}).probes)
+    workload = with_found(seen, timed(FrozenBatch, 9 * MS))
     return view_of(recording(workload, backend=backend), workload)
 
 
@@ -65,4 +62,4 @@ def test_the_host_runs_ahead_on_jax_only(backend: str, ahead: bool) -> None:
     seen = enqueued(backend)
     assert seen is not None
     assert seen.runs_ahead is ahead
-    assert not view(fit_workload(probes={"frozen_batch": windows(9 * MS)})).runs_ahead
+    assert not view(fit_workload(found=[timed(FrozenBatch, 9 * MS)])).runs_ahead

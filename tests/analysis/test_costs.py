@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from fitdoctor.analysis.costs import parts_that_sum
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
-from fitdoctor.contract.records import CallbackTotal, Event, Probe
-from synthetic import MS, call_group, fit_workload, restarted_epochs, windows
+from fitdoctor.contract.evidence.loop import CallAlternatives
+from fitdoctor.contract.evidence.timing import Timed
+from fitdoctor.contract.records import CallbackTotal
+from synthetic import MS, call_group, event, fit_workload, restarted_epochs, timed, with_found
 
 
 @given(
@@ -99,7 +101,7 @@ def test_graph_wait_is_taken_out_of_the_step_it_lies_in() -> None:
 def test_the_first_compile_is_a_one_off_and_no_part_of_a_step() -> None:
     workload = fit_workload()
     begin = workload.blocks[0].t[0]
-    compile_ = Event("trace", begin + 1, 5 * MS, 0, 0, {})
+    compile_ = event("trace", begin + 1, 5 * MS)
     costs = fit_costs(replace(workload, events=(compile_,)))
     assert costs is not None
     assert "compile" not in costs.parts
@@ -108,8 +110,7 @@ def test_the_first_compile_is_a_one_off_and_no_part_of_a_step() -> None:
 
 def test_validation_is_spread_over_the_steps_by_its_typical_pass() -> None:
     passes = tuple(
-        Event("validation", 10**12 + i, dur, 0, 0, {})
-        for i, dur in enumerate((900 * MS, 100 * MS, 100 * MS))
+        event("validation", 10**12 + i, dur) for i, dur in enumerate((900 * MS, 100 * MS, 100 * MS))
     )
     costs = fit_costs(fit_workload(events=passes))
     assert costs is not None
@@ -167,9 +168,9 @@ def validated(*compiled: int):
     events = []
     for number, ns in enumerate(compiled):
         t = 10**9 + number * 10**9
-        events.append(Event("validation", t, 400 * MS, 0, 0, {}))
+        events.append(event("validation", t, 400 * MS))
         if ns:
-            events.append(Event("compile", t + MS, ns, 1, 0, {"name": "jit(test_step)"}))
+            events.append(event("compile", t + MS, ns, name="jit(test_step)"))
     return fit_costs(replace(base, calls=(call,), events=tuple(events)))
 
 
@@ -207,9 +208,7 @@ def test_a_step_now_and_then_that_compiles_nothing_does_not_hide_the_others() ->
     base = fit_workload(period=1000 * MS, step=990 * MS, steps=30, kind="loop")
     times = base.blocks[0].t
     traces = tuple(
-        Event("trace", t + 5 * MS, 900 * MS, None, None, {"name": "step"})
-        for i, t in enumerate(times)
-        if i != 12
+        event("trace", t + 5 * MS, 900 * MS, name="step") for i, t in enumerate(times) if i != 12
     )
     costs = fit_costs(replace(base, events=traces))
     assert costs is not None
@@ -243,10 +242,8 @@ def test_an_examination_of_another_line_is_no_part_of_a_period() -> None:
 
 def test_tracing_inside_the_calls_is_a_part_of_its_own() -> None:
     group, elsewhere = in_turns()
-    traces = tuple(Event("trace", c.t + MS, 6 * MS, 0, 0, {"name": "step"}) for c in group.calls)
-    made = tuple(
-        Event("trace", c.t + MS, 2 * MS, 0, 0, {"name": "Dataset_map"}) for c in group.calls
-    )
+    traces = tuple(event("trace", c.t + MS, 6 * MS, name="step") for c in group.calls)
+    made = tuple(event("trace", c.t + MS, 2 * MS, name="Dataset_map") for c in group.calls)
     costs = group_costs(replace(group, events=(*traces, *made)), elsewhere=elsewhere)
     assert costs is not None
     assert costs.parts["compile"] == pytest.approx(6 * MS)
@@ -255,10 +252,8 @@ def test_tracing_inside_the_calls_is_a_part_of_its_own() -> None:
 
 def test_what_a_new_function_costs_beside_its_trace_counts_where_a_call_without_was_timed() -> None:
     group, elsewhere = in_turns()
-    traces = tuple(Event("trace", c.t + MS, 6 * MS, 0, 0, {"name": "step"}) for c in group.calls)
-    same = {
-        "alternatives": Probe("alternatives", "ok", "", {"same": windows(MS), "alternatives": {}})
-    }
-    costs = group_costs(replace(group, events=traces, probes=same), elsewhere=elsewhere)
+    traces = tuple(event("trace", c.t + MS, 6 * MS, name="step") for c in group.calls)
+    group = with_found(replace(group, events=traces), CallAlternatives(same=timed(Timed, MS)))
+    costs = group_costs(group, elsewhere=elsewhere)
     assert costs is not None
     assert costs.parts["compile"] == pytest.approx(9 * MS, rel=0.02)

@@ -6,13 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 from fitdoctor.analysis.device_health import device_health
+from fitdoctor.contract.codec import decode
+from fitdoctor.contract.records import Accelerator, Sample
 from synthetic import fit_workload, recording
 
 
 def health(device: dict[str, Any], *gpu_samples: dict[str, Any]) -> list[tuple[str, str]]:
     made = recording(fit_workload())
-    samples = tuple({"t": i, "gpu": [sample]} for i, sample in enumerate(gpu_samples))
-    machine = {**made.machine, "accelerators": [device]}
+    samples = tuple(
+        decode(Sample, {"t": i, "gpu": [sample]}) for i, sample in enumerate(gpu_samples)
+    )
+    machine = replace(made.machine, accelerators=(decode(Accelerator, device),))
     return device_health(replace(made, machine=machine, samples=samples))
 
 

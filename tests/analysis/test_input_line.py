@@ -1,18 +1,20 @@
 from __future__ import annotations
 
 from fitdoctor.analysis.input_line import input_line, narrowest
+from fitdoctor.contract.evidence.loading import InputFacts
+from fitdoctor.contract.evidence.pipeline import StageTime
 from synthetic import MS, fit_workload, loader, slow_pipeline, stage, view
 
 STAGES = (
     stage("batch", 0),
     stage("map", 1),
     stage("with_options", 2),
-    stage("range", 3, inputs=[]),
+    stage("range", 3, inputs=()),
 )
 
 
-def row(n: int, ns: float, own: float) -> dict:
-    return {"n": n, "per_batch": 1.0, "ns": ns, "own_ns": own, "own_cpu_ns": own / 2}
+def row(n: int, ns: int, own: int) -> StageTime:
+    return StageTime(n=n, per_batch=1.0, ns=ns, cpu_ns=0, own_ns=own, own_cpu_ns=own // 2)
 
 
 def test_nothing_is_said_where_nothing_is_known() -> None:
@@ -34,17 +36,16 @@ def test_no_stage_is_the_narrowest_when_all_take_alike() -> None:
 
 
 def test_workers_are_named() -> None:
-    facts = {"kind": "PyDataset", "name": "Rows", "workers": 3, "use_multiprocessing": True}
-    probes = {"input": facts, "loader_alone": loader(5 * MS)}
-    text = input_line(view(fit_workload(probes=probes)))
+    facts = InputFacts(kind="PyDataset", name="Rows", workers=3, use_multiprocessing=True)
+    text = input_line(view(fit_workload(found=[facts, loader(5 * MS)])))
     assert text is not None
     assert text.startswith("PyDataset Rows, 3 worker processes; ")
 
 
 def test_workers_of_torch_are_processes_and_none_is_a_word() -> None:
     def line(workers: int) -> str:
-        facts = {"kind": "DataLoader", "name": "Rows", "workers": workers}
-        text = input_line(view(fit_workload(probes={"input": facts})))
+        facts = InputFacts(kind="DataLoader", name="Rows", workers=workers)
+        text = input_line(view(fit_workload(found=[facts])))
         assert text is not None
         return text
 

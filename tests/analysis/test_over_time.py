@@ -7,8 +7,8 @@ import pytest
 from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.start_up import start_up
-from fitdoctor.contract.records import Event, RecordedWorkload, StepBlock
-from synthetic import MS, fit_workload, recording
+from fitdoctor.contract.records import RecordedWorkload, StepBlock
+from synthetic import MS, event, fit_workload, recording
 
 
 def epochs(*first: tuple[int, int], count: int = 4, steps: int = 30) -> RecordedWorkload:
@@ -23,7 +23,7 @@ def epochs(*first: tuple[int, int], count: int = 4, steps: int = 30) -> Recorded
         for step, wait in rows:
             times.append(t)
             if step > 100 * MS:
-                events.append(Event("trace", t, step, 0, 0, {"name": "step"}))
+                events.append(event("trace", t, step, name="step"))
             t += step + wait + MS
         blocks.append(
             StepBlock(
@@ -86,9 +86,9 @@ def test_start_up_sums_with_nested_imports_counted_once() -> None:
     workload = fit_workload()
     begin = workload.calls[0].t - 5000 * MS
     events = (
-        Event("start", begin, 0, None, None, {}),
-        Event("import", begin + 100 * MS, 2000 * MS, None, None, {"module": "tensorflow"}),
-        Event("import", begin + 50 * MS, 3000 * MS, None, None, {"module": "keras"}),
+        event("start", begin, 0),
+        event("import", begin + 100 * MS, 2000 * MS, module="tensorflow"),
+        event("import", begin + 50 * MS, 3000 * MS, module="keras"),
     )
     found = start_up(recording(workload, events=events))
     assert found is not None
@@ -104,7 +104,7 @@ def test_waits_for_an_old_iterator_are_no_cost_of_the_script() -> None:
     plain = fit_workload(period=10 * MS, step=9 * MS, steps=200)
     longer = replace(plain.calls[0], epochs=2, dur=plain.calls[0].dur + 900 * MS)
     unknown = replace(plain, calls=(longer,))
-    known = replace(unknown, events=(Event("iterator_wait", 1_500_000_000, 880 * MS, 0, 100, {}),))
+    known = replace(unknown, events=(event("iterator_wait", 1_500_000_000, 880 * MS),))
     assert iterator_waits(unknown).count == 0
     assert iterator_waits(known).ns == 880 * MS
     with_gap, without = fit_costs(unknown), fit_costs(known)

@@ -5,18 +5,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitdoctor.analysis.step_rows import OPTIMIZER, REST, step_rows
+from fitdoctor.contract.evidence.model import Layers, LayerTime, MachineCeiling
+from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.intervals import Interval
 from fitdoctor.report.html.layers_table import layers_table
-from synthetic import MS, fit_workload, windows
+from synthetic import MS, fit_workload, timed
 
 
-def layer(name: str, forward: float, alone: float | None = None) -> dict:
-    row = {"name": name, "type": "Dense", "parameters": 10, "ns": forward, "flops": 1e6}
-    return row if alone is None else {**row, "alone": windows(alone)}
+def layer(name: str, forward: float, alone: float | None = None, **more) -> LayerTime:
+    times = None if alone is None else timed(Timed, alone)
+    return LayerTime(
+        name=name, type="Dense", parameters=10, ns=round(forward), flops=1e6, alone=times, **more
+    )
 
 
-def rows_of(*layers: dict, step: float | None = 10 * MS, optimizer: float | None = None, **probes):
-    workload = fit_workload(probes={"layers": {"layers": list(layers)}, **probes})
+def rows_of(*layers, step: float | None = 10 * MS, optimizer: float | None = None, found=()):
+    workload = fit_workload(found=[Layers(layers=layers), *found])
     return step_rows(
         workload,
         None if step is None else Interval.exact(step),
@@ -45,14 +49,14 @@ def test_an_optimizer_that_was_not_timed_has_no_row() -> None:
 
 
 def test_the_model_itself_is_no_layer() -> None:
-    whole = {**layer("model", 9 * MS), "is_model": True}
+    whole = layer("model", 9 * MS, is_model=True)
     assert [row.name for row in rows_of(whole, layer("a", MS))] == ["a", REST]
 
 
 def test_the_rate_is_what_the_arithmetic_needs_at_best() -> None:
-    needs = {**layer("a", MS, alone=6 * MS), "bytes": 8.0}
-    ceiling = {"flops_per_s": 1e9, "bytes_per_s": 1e9}
-    (row, _) = rows_of(needs, machine_ceiling=ceiling)
+    needs = layer("a", MS, alone=6 * MS, bytes=8.0)
+    ceiling = MachineCeiling(flops_per_s=1e9, bytes_per_s=1e9)
+    (row, _) = rows_of(needs, found=[ceiling])
     assert row.rate == pytest.approx(3 * 1 / 6, rel=0.01)
 
 

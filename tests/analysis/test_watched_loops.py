@@ -2,59 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from fitdoctor.contract.evidence.loading import InputFacts
+from fitdoctor.contract.evidence.loop import LoopLines, LoopShare, RepeatedCall
+from fitdoctor.contract.evidence.timing import NativePart
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.findings.diagnosed import DiagnosedWorkload
-from synthetic import MS, fit_workload, recording, windows
+from synthetic import MS, fit_workload, recording, timed
 
 HOT = {"loading": "read", "step": "train", "own": "log"}
 
 
 def lines(
     loading: float, step: float, own: float, *, cores: float = 1.0, samples: int = 500
-) -> dict[str, Any]:
-    shares = {"loading": loading, "step": step, "own": own}
-    maker = ["/user/data.py", 30, "batches"] if loading else None
-    return {
-        "iterations": 40,
-        "maker": maker,
-        "native": {
-            "native_ns": 0,
-            "events": 500,
-            "traced_ns": 50 * MS,
-            "complete": True,
-            "random": True,
-        },
-        **{
-            name: {
-                "ns": share * 2e9,
-                "cpu_ns": share * 2e9 * cores,
-                "process_cpu_ns": share * 2e9 * cores,
-                "samples": round(share * samples),
-                "lock_held": 0,
-                "lines": [["/user/train.py", 41, HOT[name], 9]] if share else [],
-            }
-            for name, share in shares.items()
-        },
-    }
+) -> LoopLines:
+    def share(name: str, part: float) -> LoopShare:
+        return LoopShare(
+            ns=round(part * 2e9),
+            cpu_ns=round(part * 2e9 * cores),
+            process_cpu_ns=round(part * 2e9 * cores),
+            samples=round(part * samples),
+            lines=(("/user/train.py", 41, HOT[name], 9),) if part else (),
+        )
+
+    return LoopLines(
+        loading=share("loading", loading),
+        step=share("step", step),
+        own=share("own", own),
+        iterations=40,
+        maker=("/user/data.py", 30, "batches") if loading else None,
+        native=NativePart(native_ns=0, events=500, traced_ns=50 * MS, complete=True, random=True),
+    )
 
 
-def judged(seen: dict[str, Any], *, marker: str = "optimizer", **more: Any) -> DiagnosedWorkload:
-    probes = {"loop_lines": seen, **more.pop("probes", {})}
-    if seen["maker"]:
-        file, line, name = seen["maker"]
-        probes["input"] = {"kind": "generator", "name": name, "file": file, "line": line}
-    backend = more.pop("backend", "torch")
+def judged(
+    seen: LoopLines,
+    *,
+    marker: str = "optimizer",
+    backend: str = "torch",
+    found: tuple[object, ...] = (),
+) -> DiagnosedWorkload:
+    made: tuple[object, ...] = ()
+    if seen.maker:
+        file, line, name = seen.maker
+        made = (InputFacts(kind="generator", name=name, file=file, line=line),)
     workload = fit_workload(
         kind="loop",
         period=20 * MS,
         step=2 * MS,
         wait=None,
         detail={"marker": marker, "backend": backend},
-        probes=probes,
+        found=[seen, *made, *found],
     )
     return diagnose(recording(workload, backend=backend)).workloads[0]
 
@@ -95,7 +94,7 @@ def test_so_it_is_beside_a_compiled_step() -> None:
         lines(0.8, 0.18, 0.02),
         marker="jax.jit",
         backend="jax",
-        probes={"repeat_call": windows(3 * MS)},
+        found=(timed(RepeatedCall, 3 * MS),),
     )
     assert found.findings[0].rule == "IN001"
 

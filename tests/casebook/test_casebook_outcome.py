@@ -8,6 +8,7 @@ from casebook.gain import Gain
 from casebook.judge import Judgement, Predicted
 from casebook.outcome import Outcome, count_right, median_error, to_json
 from casebook.table import row, summary, wrong_lines
+from fitdoctor.contract.records import Machine
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_a_machine_without_a_gpu_skips_what_needs_one(make_case, monkeypatch):
 
     import casebook.__main__ as command
 
-    monkeypatch.setattr(command, "machine_record", lambda: {"accelerators": []})
+    monkeypatch.setattr(command, "describe_machine", Machine)
     found = command.examine(make_case(needs='"gpu"'), Namespace())
     assert found.skipped == "needs a GPU"
 

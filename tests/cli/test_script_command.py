@@ -1,4 +1,4 @@
-"""What stands behind a script: its own arguments, but for options that only we can mean."""
+"""Arguments after a script: its own, except for options that only we can mean."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_script_keeps_what_is_no_option_of_ours(script: str) -> None:
     assert parsed(script, "--help")["args"] == ("--help",)
 
 
-def test_behind_two_dashes_everything_is_the_scripts(script: str) -> None:
+def test_after_two_dashes_everything_is_the_scripts(script: str) -> None:
     found = parsed(script, "--", "--json", "out.json")
     assert (found["args"], found["json_output"]) == (("--", "--json", "out.json"), None)
     found = parsed("--", script, "--json", "out.json")
@@ -63,7 +63,7 @@ def test_names_in_the_code_may_be_options(tmp_path: Path) -> None:
     assert parsed(str(script), "--json", "out.json")["args"] == ("--json", "out.json")
 
 
-def test_our_options_behind_the_script(script: str) -> None:
+def test_our_options_after_the_script(script: str) -> None:
     found = parsed(script, "--json", "out.json", "--epochs", "3", "-o", "page.html")
     assert (found["script"], found["args"]) == (script, ("--epochs", "3"))
     assert (str(found["json_output"]), str(found["output"])) == ("out.json", "page.html")

@@ -15,10 +15,11 @@ from fitdoctor.comparison.gate import QUANTITIES, broken, broken_by, parse_condi
 from fitdoctor.comparison.pairs import Pair, pairs
 from fitdoctor.comparison.table import budget_text, change_words, comparison_text
 from fitdoctor.contract.errors import RecordingError, UsageError
+from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.intervals import Interval
 from fitdoctor.report.machine import to_json
-from synthetic import MS, fit_workload, recording, windows
+from synthetic import MS, fit_workload, recording, timed
 
 
 def measured(step_ms: float = 10.0, **changes: Any) -> Measured:
@@ -128,7 +129,7 @@ def test_files_that_are_no_reports(tmp_path: Path, content: str) -> None:
 
 
 def test_a_report_and_its_file_say_the_same(tmp_path: Path) -> None:
-    made = recording(fit_workload(wait=MS, probes={"frozen_batch": windows(9 * MS)}))
+    made = recording(fit_workload(wait=MS, found=[timed(FrozenBatch, 9 * MS)]))
     report = to_json(diagnose(made))
     file = tmp_path / "report.json"
     file.write_text(json.dumps(report))

@@ -7,12 +7,24 @@ import json
 from pathlib import Path
 from typing import Any
 
+from fitdoctor.contract.codec import encode
+from fitdoctor.contract.evidence.step import CompiledFit, FrozenBatch
+from fitdoctor.contract.evidence.timing import Timed
+from fitdoctor.contract.records import (
+    FORMAT,
+    SCHEMA,
+    Header,
+    KerasFacts,
+    Machine,
+    ProbeRun,
+    Script,
+)
+from fitdoctor.contract.writer import record_of
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Part, StepTime
 from fitdoctor.findings.edits import Edit
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.intervals import Interval
-
-MS = 1_000_000
+from synthetic import MS, timed
 
 
 def finding(
@@ -52,30 +64,24 @@ def diagnosis(*findings: Finding, parts: dict[str, float] | None = None) -> Diag
         joint_gain=None,
         total_ns=round(100 * whole),
     )
-    return Diagnosis("0.1.0", "train.py", (), {}, {}, None, (workload,), None)
+    return Diagnosis("0.1.0", "train.py", (), Machine(), KerasFacts(), None, (workload,), None)
+
+
+def _probe(name: str, found: object) -> dict[str, Any]:
+    return record_of("probe", ProbeRun(name, "ok"), w=1, data=encode(found))
 
 
 def eager_recording(folder: Path, script: Path, *, line: int, sha256: Any = "as it is") -> Path:
     """A recording of a fit that runs eagerly, with its compile() at a line of the script."""
     if sha256 == "as it is":
         sha256 = hashlib.sha256(script.read_bytes()).hexdigest()
-    windows = {"units": 100, "clean": True, "dirty_windows": 0, "own_cores": 1.0}
-    windows["children_cores"] = 0.0
-    frozen = {**windows, "ns": [9.0 * MS] * 8}
-    compiled = {**windows, "ns": [0.5 * MS] * 8}
     times = [10**9 + i * 10 * MS for i in range(200)]
     place = {"file": str(script), "line": line}
+    header = Header("0.1.0", Script(str(script)), cwd=str(folder))
     records: list[dict[str, Any]] = [
-        {
-            "k": "header",
-            "format": "fitdoctor-recording",
-            "schema": 1,
-            "fitdoctor": "0.1.0",
-            "script": {"path": str(script), "argv": [], "module": False},
-            "cwd": str(folder),
-        },
-        {"k": "machine", "cpus": 2, "affinity": 2},
-        {"k": "keras", "version": "3.15.1", "backend": "tensorflow"},
+        record_of("header", header, format=FORMAT, schema=SCHEMA),
+        record_of("machine", Machine(cpus=2, affinity=2)),
+        record_of("keras", KerasFacts("3.15.1", "tensorflow")),
         {
             "k": "event",
             "name": "compile_call",
@@ -115,8 +121,8 @@ def eager_recording(folder: Path, script: Path, *, line: int, sha256: Any = "as 
             "wait": [0],
             "epochs": [1],
         },
-        {"k": "probe", "w": 1, "name": "frozen_batch", "status": "ok", "data": frozen},
-        {"k": "probe", "w": 1, "name": "graph_trial", "status": "ok", "data": compiled},
+        _probe("frozen_batch", timed(FrozenBatch, 9 * MS)),
+        _probe("graph_trial", timed(CompiledFit, 0.5 * MS, in_loop=timed(Timed, 0.5 * MS))),
         {"k": "examined"},
         {"k": "end"},
     ]

@@ -150,9 +150,9 @@ def test_calls_of_different_chains_are_not_swapped(text: str) -> None:
 
 def test_comments_between_calls_are_not_torn_away() -> None:
     text = "d = (\n    e\n    .map(f)\n    # why\n    .batch(2)\n)\n"
-    assert why_not(text, SwapCalls(at(3), "map", "batch")) == "comments stand between the calls"
+    assert why_not(text, SwapCalls(at(3), "map", "batch")) == "comments are between the calls"
     text = "d = (\n    e\n    .map(f)  # read\n    .batch(2))\n"
-    assert why_not(text, SwapCalls(at(3), "map", "batch")) == "comments stand between the calls"
+    assert why_not(text, SwapCalls(at(3), "map", "batch")) == "comments are between the calls"
 
 
 def test_calls_that_are_swapped_already() -> None:

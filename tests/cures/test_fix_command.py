@@ -45,7 +45,7 @@ def script(tmp_path: Path) -> Path:
         (["--from", "gone.rec"], "there is no recording gone.rec"),
         (["gone.py"], "there is no script gone.py"),
         (["--undo"], "there is nothing to undo"),
-        (["--budget", "nan", "train.py"], "nan is not a number of seconds"),
+        (["--budget", "nan", "train.py"], "nan is not a number"),
         (["-o", "out.txt"], "the extension of the output file decides its format"),
         (["--json", "no/such/folder.json"], "cannot write no/such/folder.json"),
         (["--from", "train.py"], "is not a fitdoctor recording"),

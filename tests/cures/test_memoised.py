@@ -6,7 +6,6 @@ import pytest
 from edit_text import after, at, is_there, why_not
 
 from fitdoctor.findings.edits import Memoise
-from fitdoctor.findings.rounds import rounds_of
 
 EDIT = Memoise(at(2), "__getitem__")
 
@@ -65,4 +64,4 @@ def test_the_files_own_names_are_used() -> None:
 
 
 def test_a_proof_begins_when_all_batches_are_kept() -> None:
-    assert rounds_of((EDIT,)).settles == 1
+    assert EDIT.rounds().settles == 1

@@ -28,7 +28,7 @@ EDIT = OneFit(at(2))
         ("for e in tqdm(range(9)):\n    m.fit(x)\n", "the loop goes over `tqdm(range(9))`"),
         ("for m in range(9):\n    m.fit(x)\n", "fit() uses m, which changes in the loop"),
         ("for e in range(9):\n    m.fit(x[e])\n", "fit() uses e, which changes in the loop"),
-        ("for e in range(9):\n    m.fit(load())\n", "fit() is given `load()`, made anew"),
+        ("for e in range(9):\n    m.fit(load())\n", "fit() is given `load()`, made again"),
         ("for e in range(9):\n    m.fit(x)\nprint(e)\n", "e is used after the loop"),
         ("for e in range(9):\n    m.fit(x, callbacks=cb)\n", "fit() is given callbacks"),
         ("for e in range(9):\n    m.fit(x, initial_epoch=3)\n", "fit() is given initial_epoch"),

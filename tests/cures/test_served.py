@@ -23,7 +23,7 @@ def pipeline(file: str, **more: object):
         stage("prefetch", 0, file=file, line=4),
         stage("batch", 1, file=file, line=4, batch_size=8),
         stage("map", 2, file=file, line=3, **more),
-        stage("range", 3, inputs=[], file=file, line=2),
+        stage("range", 3, inputs=(), file=file, line=2),
     )
     return view(slow_pipeline(*rows)).stages
 
@@ -67,7 +67,7 @@ def test_what_is_done_to_batches_is_served_as_it_is(tmp_path: Path) -> None:
         stage("prefetch", 0, file=file, line=4),
         stage("map", 1, file=file, line=4),
         stage("batch", 2, file=file, line=4, batch_size=8),
-        stage("range", 3, inputs=[], file=file, line=2),
+        stage("range", 3, inputs=(), file=file, line=2),
     )
     patch = served_patch(view(slow_pipeline(*rows)).stages, ADDRESS, [tmp_path])
     assert patch is not None

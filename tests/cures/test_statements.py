@@ -97,7 +97,7 @@ def test_hoist_compile(text: str, expected: str) -> None:
         ),
         (
             "for e in a:\n    m.compile(Adam(Cosine(e)))\n",
-            "the learning rate is a schedule made anew in each round",
+            "the learning rate is a schedule made again in each round",
         ),
         ("for e in a:\n    m.compile(o)\n    o = f()\n", "compile() uses o, which changes"),
     ],
@@ -152,7 +152,7 @@ def test_compile_in_a_method_is_done_once() -> None:
         ("def f(m):\n    if late:\n        m.compile('sgd')\n", "compile() is not called in every"),
         (
             "def f(m, n):\n    m.compile(Adam(Decay(n)), 'mse')\n",
-            "the learning rate is a schedule made anew",
+            "the learning rate is a schedule made again",
         ),
     ],
 )

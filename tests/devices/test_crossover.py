@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitdoctor.analysis.start_up import StartUp
+from fitdoctor.contract.evidence.device import DeviceFacts
+from fitdoctor.contract.records import Accelerator, Machine
 from fitdoctor.devices.choices import choices
 from fitdoctor.devices.crossover import break_even_steps, crossover
 from fitdoctor.devices.judgement import DeviceRun, judge
@@ -23,7 +25,7 @@ def run(name: str, *ms: float, start_s: float = 5, real: float | None = None, st
     start = StartUp(round(start_s * 1e9), {}, 0, 0, 0)
     return DeviceRun(
         name=name,
-        device={"kind": name, "name": name.upper()},
+        device=DeviceFacts(kind=name, name=name.upper()),
         rows=32,
         steps=sweep(*ms),
         real_step_ns=None if real is None else real * MS,
@@ -108,8 +110,11 @@ def test_a_long_run_does() -> None:
 
 
 def test_only_the_cpu_is_tried_without_an_accelerator() -> None:
-    assert [choice.name for choice in choices({"accelerators": []})] == ["cpu"]
-    assert [choice.name for choice in choices({"accelerators": [{}]})] == ["cpu", "gpu"]
+    assert [choice.name for choice in choices(Machine())] == ["cpu"]
+    assert [choice.name for choice in choices(Machine(accelerators=(Accelerator(),)))] == [
+        "cpu",
+        "gpu",
+    ]
 
 
 def test_one_of_two_devices_that_could_be_measured_is_not_the_better_one() -> None:

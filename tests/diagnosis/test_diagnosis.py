@@ -6,31 +6,32 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.contract.records import CallbackTotal, Event, Probe
+from fitdoctor.contract.evidence.loading import InputFacts
+from fitdoctor.contract.evidence.loop import RepeatedCall
+from fitdoctor.contract.evidence.step import FrozenBatch
+from fitdoctor.contract.records import CallbackTotal, ProbeRun
 from fitdoctor.diagnosis import diagnose, whole
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from synthetic import (
     MS,
     call_group,
+    event,
     fit_workload,
     loader,
     recording,
     restarted_epochs,
+    timed,
     view,
-    windows,
+    with_found,
 )
 
-PYDATASET = {"kind": "PyDataset", "workers": 1, "file": "/user/data.py", "line": 9, "name": "Rows"}
+PYDATASET = InputFacts(kind="PyDataset", workers=1, file="/user/data.py", line=9, name="Rows")
 
 
 def slow_input(**more):
-    probes = {
-        "frozen_batch": windows(2 * MS),
-        "loader_alone": loader(19 * MS, user_share=1.0),
-        "input": PYDATASET,
-    }
-    return fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, probes=probes, **more)
+    found = [timed(FrozenBatch, 2 * MS), loader(19 * MS, user_share=1.0), PYDATASET]
+    return fit_workload(period=20 * MS, step=2 * MS, wait=18 * MS, found=found, **more)
 
 
 def test_no_workload_is_no_verdict_and_no_gain() -> None:
@@ -40,7 +41,7 @@ def test_no_workload_is_no_verdict_and_no_gain() -> None:
 
 
 def test_a_step_at_its_ceiling_is_healthy() -> None:
-    healthy = fit_workload(period=100 * MS, step=99 * MS, probes={"frozen_batch": windows(99 * MS)})
+    healthy = fit_workload(period=100 * MS, step=99 * MS, found=[timed(FrozenBatch, 99 * MS)])
     workload = diagnose(recording(healthy)).workloads[0]
     assert workload.verdict == "at-ceiling"
     assert workload.findings == ()
@@ -48,7 +49,7 @@ def test_a_step_at_its_ceiling_is_healthy() -> None:
 
 
 def test_training_that_is_a_third_of_the_time_is_not_called_healthy() -> None:
-    waits = restarted_epochs(0, ending=1000 * MS, probes={"frozen_batch": windows(9 * MS)})
+    waits = restarted_epochs(0, ending=1000 * MS, found=[timed(FrozenBatch, 9 * MS)])
     workload = diagnose(recording(waits), rules=[]).workloads[0]
     assert workload.verdict == "host-bound"
     assert "lie between epochs, and no rule names the cause" in workload.sentence
@@ -60,7 +61,7 @@ def test_calls_that_a_callback_makes_again_and_again_are_named(calls: int, is_na
         period=100 * MS,
         step=9 * MS,
         callbacks=90 * MS,
-        probes={"frozen_batch": windows(9 * MS)},
+        found=[timed(FrozenBatch, 9 * MS)],
         callback_totals=(CallbackTotal("Monitor", "batch", 200, 200 * 90 * MS, "/user/t.py", 3),),
     )
     inner = replace(call_group(calls=calls), number=7, kind="predict", parent=busy.number, line=69)
@@ -70,8 +71,8 @@ def test_calls_that_a_callback_makes_again_and_again_are_named(calls: int, is_na
 
 
 def test_validating_is_training_too() -> None:
-    half = fit_workload(probes={"frozen_batch": windows(10 * MS)})
-    passes = tuple(Event("validation", 10**9 + i * MS, 500 * MS, 0, 0, {}) for i in range(4))
+    half = fit_workload(found=[timed(FrozenBatch, 10 * MS)])
+    passes = tuple(event("validation", 10**9 + i * MS, 500 * MS) for i in range(4))
     half = replace(half, events=passes)
     workload = diagnose(recording(half), rules=[]).workloads[0]
     assert workload.verdict == "at-ceiling"
@@ -84,7 +85,7 @@ def test_too_few_steps_are_not_judged_and_say_why() -> None:
 
 
 def test_without_a_ceiling_nothing_is_concluded_and_the_reason_is_given() -> None:
-    failed = {"frozen_batch": Probe("frozen_batch", "failed", "OSError: no space", {})}
+    failed = {"frozen_batch": ProbeRun("frozen_batch", "failed", "OSError: no space")}
     workload = diagnose(recording(replace(fit_workload(), probes=failed))).workloads[0]
     assert workload.verdict == "not-judged"
     assert any("no space" in health.message for health in workload.health)
@@ -92,10 +93,8 @@ def test_without_a_ceiling_nothing_is_concluded_and_the_reason_is_given() -> Non
 
 
 def test_waiting_that_no_rule_explains_is_still_called_input_bound() -> None:
-    native = slow_input()
-    probes = dict(native.probes)
-    probes["loader_alone"] = Probe("loader_alone", "ok", "", loader(19 * MS, cores=2.0))
-    workload = diagnose(recording(replace(native, probes=probes))).workloads[0]
+    native = with_found(slow_input(), loader(19 * MS, cores=2.0))
+    workload = diagnose(recording(native)).workloads[0]
     assert workload.verdict == "input-bound"
     assert workload.findings == ()
 
@@ -107,12 +106,8 @@ def test_the_breakdown_sums_whatever_is_moved_between_its_parts() -> None:
 
 
 def test_a_step_held_up_by_its_loader_is_not_called_training() -> None:
-    probes = {
-        "frozen_batch": windows(2 * MS),
-        "loader_alone": loader(19 * MS, user_share=1.0),
-        "input": PYDATASET,
-    }
-    starved = fit_workload(period=20 * MS, step=15 * MS, wait=4 * MS, probes=probes)
+    found = [timed(FrozenBatch, 2 * MS), loader(19 * MS, user_share=1.0), PYDATASET]
+    starved = fit_workload(period=20 * MS, step=15 * MS, wait=4 * MS, found=found)
     parts = {p.part: p.ns_per_step for p in diagnose(recording(starved)).workloads[0].breakdown}
     assert parts["step"] == pytest.approx(2 * MS, rel=0.02)
     assert parts["loader_contention"] == pytest.approx(13 * MS, rel=0.02)
@@ -120,9 +115,9 @@ def test_a_step_held_up_by_its_loader_is_not_called_training() -> None:
 
 def test_a_host_that_runs_ahead_does_not_tell_the_step_by_its_own_clock() -> None:
     # JAX enqueues in 1 ms what the device takes 100 ms for; the wait surfaces elsewhere.
-    passes = tuple(Event("validation", 10**12 + i, 9_900 * MS, 0, 0, {}) for i in range(2))
+    passes = tuple(event("validation", 10**12 + i, 9_900 * MS) for i in range(2))
     ahead = fit_workload(
-        period=MS, step=MS, wait=0, events=passes, probes={"frozen_batch": windows(100 * MS)}
+        period=MS, step=MS, wait=0, events=passes, found=[timed(FrozenBatch, 100 * MS)]
     )
     workload = diagnose(recording(ahead, backend="jax")).workloads[0]
     parts = {p.part: p.share for p in workload.breakdown}
@@ -133,13 +128,9 @@ def test_a_host_that_runs_ahead_does_not_tell_the_step_by_its_own_clock() -> Non
 
 def test_two_causes_are_both_named_and_their_joint_gain_is_no_product() -> None:
     total = (CallbackTotal("Monitor", "batch", 200, 200 * 8 * MS, "/user/cb.py", 3),)
-    probes = {
-        "frozen_batch": windows(2 * MS),
-        "loader_alone": loader(10 * MS, user_share=1.0),
-        "input": PYDATASET,
-    }
+    found = [timed(FrozenBatch, 2 * MS), loader(10 * MS, user_share=1.0), PYDATASET]
     both = fit_workload(
-        period=20 * MS, step=2 * MS, wait=10 * MS, callbacks=8 * MS, probes=probes,
+        period=20 * MS, step=2 * MS, wait=10 * MS, callbacks=8 * MS, found=found,
         callback_totals=total,
     )  # fmt: skip
     workload = diagnose(recording(both)).workloads[0]
@@ -164,7 +155,7 @@ def test_workloads_are_ordered_by_the_time_they_took_and_trifles_left_out() -> N
 
 def test_gains_over_several_workloads_weigh_by_their_time() -> None:
     healthy = replace(
-        fit_workload(period=20 * MS, step=19 * MS, probes={"frozen_batch": windows(19 * MS)}),
+        fit_workload(period=20 * MS, step=19 * MS, found=[timed(FrozenBatch, 19 * MS)]),
         line=99,
     )
     one = diagnose(recording(slow_input())).joint_gain
@@ -182,7 +173,7 @@ def jitted_loop(again: float):
         step=MS // 5,
         wait=None,
         detail={"marker": "jax.jit", "backend": "jax"},
-        probes={"repeat_call": windows(again)},
+        found=[timed(RepeatedCall, again)],
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from fitdoctor.contract.changed_calls import ChangedCall, Seam
+from fitdoctor.contract.options import RunOptions
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.side import Side
 
@@ -69,22 +71,16 @@ def test_calls_are_changed_and_nothing_else(
     script.write_text(text)
     monkeypatch.chdir(tmp_path)
 
-    def change(mark: str, seam: str, call: str, **what: Any) -> dict[str, Any]:
-        return {
-            "file": str(script),
-            "line": line_of(text, mark),
-            "seam": seam,
-            "call": call,
-            **what,
-        }
+    def change(mark: str, seam: Seam, call: str, **what: Any) -> ChangedCall:
+        return ChangedCall(str(script), line_of(text, mark), seam, call, **what)
 
     together = {} if backend == "torch" else {"steps_per_execution": 2}
     calls = [
         change("compile", "model", "compile", set={"jit_compile": False, **together}),
         change("rows", "py_dataset", "PyDataset", set={"workers": 2}),
         change("fit", "model", "fit", set={"epochs": 3}),
-        change("predict", "model", "predict", instead="predict_on_batch", takes=["x"],
-               ignores=["verbose"]),
+        change("predict", "model", "predict", instead="predict_on_batch", takes=("x",),
+               ignores=("verbose",)),
     ]  # fmt: skip
     if more == TF_DATA:
         pool = {"threading.private_threadpool_size": 3}
@@ -92,7 +88,8 @@ def test_calls_are_changed_and_nothing_else(
     if more == LOADER:
         calls.append(change("loader", "loader", "DataLoader", set={"num_workers": 1}))
     side = Side("B", str(script), sources={}, calls=tuple(calls))
-    run = run_side(side, tmp_path, options={"probes": False, "continue": True}, limit_s=100)
+    options = RunOptions(probes=False, keep_running=True)
+    run = run_side(side, tmp_path, options=options, limit_s=100)
     assert run.exit_code == 0, run.error
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert (seen["jit"], seen["workers"], seen["epochs"]) == (False, 2, 3)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from end_to_end.commands import environment
+from fitdoctor.contract.options import LearningOptions, RunOptions
 from fitdoctor.proof.equivalence import compare
 from fitdoctor.proof.learned import Learned, read_learned
 from fitdoctor.proof.process import run_side
@@ -62,8 +63,7 @@ def learned(script: Path, name: str) -> Learned:
     """What a script trains on, and what it learns from it, to its own end."""
     folder = script.parent
     weights = folder / f"{name}.npz"
-    learning = {"steps": 10**6, "seconds": 300, "weights": str(weights), "seed": 1}
-    options = {"probes": False, "learning": learning}
+    options = RunOptions(probes=False, learning=LearningOptions(10**6, 300, str(weights), seed=1))
     run = run_side(Side(name, str(script), ("1",)), folder, options=options, limit_s=60)
     assert not run.failed, run.error
     return read_learned(run.path, weights, run.recording)

@@ -1,4 +1,7 @@
-"""Run in a process of its own: hand-written loops under the recorder, then asserts."""
+"""Run in a process of its own: hand-written loops under the recorder, then asserts.
+
+The last line names the modules of seams/watch whose seams were found to hold.
+"""
 
 import functools
 import json
@@ -9,9 +12,10 @@ os.environ["KERAS_BACKEND"] = backend = sys.argv[1]
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 recording = sys.argv[2]
 
+from fitdoctor.contract.options import RunOptions
 from fitdoctor.inside.wiring import start
 
-recorder = start(recording, {"probes": False})
+recorder = start(recording, RunOptions(probes=False))
 
 import keras
 import numpy as np
@@ -99,6 +103,8 @@ def loop_of_jax():
     for _ in range(9):
         helper(x[:8])
         trainable = step(trainable, x[:8], y[:8])
+    for rows in (8, 4, 2):
+        trainable = step(trainable, x[:rows], y[:rows])
 
     def eager_step(weights, slots):
         def loss(w):
@@ -117,7 +123,7 @@ def loop_of_jax():
     assert isinstance(step, jax.stages.Wrapped)
     assert Doubling().twice(3) == 6
     assert jax.vmap(helper)(x).shape == (64, 3)
-    return [16, 8, 6, 3]  # of loops without a loader the last round is still open
+    return [16, 8, 2, 6, 3]  # of loops without a loader the last round is still open
 
 
 expected = {
@@ -138,4 +144,17 @@ if backend == "tensorflow":
     traces = [line for line in lines if line["k"] == "event" and line["name"] == "trace"]
     last = [line for line in traces if line.get("w") == loops[-1]["w"]]
     assert [line["step"] for line in last] == [0, 1, 2, 3], traces
-print("loops hold")
+if backend == "jax":
+    details = [
+        line["detail"] for line in lines if line["k"] == "event" and line["name"] == "compile"
+    ]
+    new = [
+        detail["shapes"] for detail in details if detail.get("file") == HERE and detail["shapes"]
+    ]
+    assert ["float32[4, 3]", "float32[4, 1]"] in new, details
+held = {
+    "tensorflow": ["tensorflow_calls", "keras_optimizer"],
+    "torch": ["torch_updates"],
+    "jax": ["jax_calls", "jit_arguments"],
+}
+print("loops hold:", *held[backend])

@@ -1,4 +1,7 @@
-"""Run in a process of its own: a tiny training under the recorder, then asserts on each seam."""
+"""Run in a process of its own: a tiny training under the recorder, then asserts on each seam.
+
+The last line names the modules of seams/watch whose seams were found to hold.
+"""
 
 import json
 import os
@@ -8,30 +11,39 @@ os.environ["KERAS_BACKEND"] = backend = sys.argv[1]
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 recording = sys.argv[2]
 
+from fitdoctor.contract.options import RunOptions
 from fitdoctor.inside.wiring import start
 
-recorder = start(recording, {"probes": False})
+recorder = start(recording, RunOptions(probes=False))
 
 import keras
 import numpy as np
 
-from fitdoctor.inside.ledger import running_call
+from fitdoctor.inside.ledger import iterator_changes
 from fitdoctor.inside.seams.backends.model_state import state_variables
 from fitdoctor.inside.seams.inputs import constructed
-from fitdoctor.inside.seams.watch import keras_trainer
+from fitdoctor.inside.seams.models.contexts import without_metrics
+from fitdoctor.inside.seams.watch import eager_switch, keras_trainer, outside_torch
+
+held = []  # modules of seams/watch
+synced_in_fit = set()
 
 
 class Watcher(keras.callbacks.Callback):
     seen = 0
+    iterator = None
 
     def on_train_batch_end(self, batch, logs=None):
         Watcher.seen += 1
+        Watcher.iterator = recorder.active_call().epoch_iterator
+        # Not `self.model`, which syncs.
+        synced_in_fit.add(getattr(model, "_jax_state_synced", None))
 
 
-running_call.ITERATOR_WAIT_NS = -(10**12)  # every change of iterators is told
+iterator_changes.ITERATOR_WAIT_NS = -(10**12)  # every change of iterators is recorded
 keras.utils.set_random_seed(0)
 model = keras.Sequential([keras.layers.Dense(4), keras.layers.Dropout(0.5), keras.layers.Dense(1)])
-model.compile("adam", "mse")
+model.compile("adam", "mse", metrics=["mae"])
 x, y = np.ones((64, 3), "float32"), np.ones((64, 1), "float32")
 callback = Watcher()
 history = model.fit(
@@ -62,6 +74,7 @@ if backend == "tensorflow":
     assert traces[0]["detail"]["called_from"][0] == os.path.abspath(__file__)
     changes = [e for e in of("event") if e["name"] == "iterator_wait" and e["w"] == 1]
     assert len(changes) == 2, "Keras asks for an epoch's iterator elsewhere"
+    held += ["graph_clock", "tensorflow_traces"]
 else:
     assert all(None not in block["wait"] and sum(block["wait"]) > 0 for block in rows)
 if backend == "jax":
@@ -73,6 +86,49 @@ totals = {i["name"]: i for c in of("callbacks") if c["w"] == 1 for i in c["items
 assert totals["Watcher"]["count"] == Watcher.seen == 24
 assert totals["Watcher"]["file"] == os.path.abspath(__file__)
 assert len([e for e in of("event") if e["name"] == "compile_call"]) == 1
+held += ["keras_trainer", "keras_callbacks"]
+
+# Attributes of Keras's that it does not promise to keep.
+assert Watcher.iterator.data_adapter is not None
+if backend == "tensorflow":
+    assert Watcher.iterator._distributed_dataset.element_spec
+if backend == "jax":
+    assert synced_in_fit == {False}, "the state of a fit on JAX is kept elsewhere"
+assert set(model.layers) <= set(model._flatten_layers(include_self=False))
+with without_metrics(model)():
+    assert "mean_absolute_error" not in model.get_metrics_result(), model.get_metrics_result()
+assert "mae" in model.get_metrics_result(), model.get_metrics_result()
+if backend != "torch":
+    import tensorflow as tf
+    from keras.src.trainers.data_adapters import get_data_adapter
+
+    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+    assert get_data_adapter(data)._dataset is data
+    generator = get_data_adapter((x[:8], y[:8]) for _ in range(3))
+    assert generator._first_batches[0][0].shape == (8, 3)
+
+# The switches that turn compilation off.
+framework = sys.modules[backend]
+if backend == "torch":
+
+    def leaves_torch():
+        return float(torch.ones(3).sum().numpy() + 1)
+
+    import torch
+
+    found = outside_torch.watch_absences(lambda: (leaves_torch(), torch.ones(1) + 1), 0.01)
+    assert found.functions[0][2] == "leaves_torch"
+    held.append("outside_torch")
+else:
+    assert eager_switch.eager_switch(backend) is None
+    if backend == "jax":
+        framework.config.update("jax_disable_jit", True)
+    else:
+        framework.config.run_functions_eagerly(True)
+    switch = eager_switch.eager_switch(backend)
+    switch.turn(True)
+    assert eager_switch.eager_switch(backend) is None
+    held.append("eager_switch")
 
 
 class Rows(keras.utils.PyDataset):
@@ -81,13 +137,13 @@ class Rows(keras.utils.PyDataset):
 
 
 made = constructed.construction(Rows(workers=2), "workers")
-assert made["made"]["call"] == "Rows" and made["made"]["file"] == os.path.abspath(__file__)
-assert made["base_init"]["line"] == Rows.__init__.__code__.co_firstlineno + 1
+assert made.made.call == "Rows" and made.made.file == os.path.abspath(__file__)
+assert made.base_init.line == Rows.__init__.__code__.co_firstlineno + 1
 if backend == "torch":
     import torch
 
     loader = torch.utils.data.DataLoader(x)
-    assert constructed.construction(loader, "num_workers")["made"]["call"] == "DataLoader"
+    assert constructed.construction(loader, "num_workers").made.call == "DataLoader"
 
 # Nothing of ours stays on the user's objects.
 assert not hasattr(model.train_function, "__self__")
@@ -117,4 +173,4 @@ model.fit(x, y, batch_size=8, epochs=4, verbose=0)
 setattr(array_data_adapter.ArrayDataAdapter, maker, make)
 assert len(made) == max(1, 4 * conversions_per_epoch(backend)), made
 
-print("seams hold")
+print("seams hold:", *held)

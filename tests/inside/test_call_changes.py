@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fitdoctor.contract.changed_calls import ChangedCall, Seam
 from fitdoctor.inside.cures import call_changes
 from fitdoctor.inside.import_hooks import ImportHooks
 from fitdoctor.inside.patches import Patches
@@ -54,13 +55,13 @@ def changed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "tensorflow", tensorflow)
     patches = Patches()
 
-    def install(line: int, seam: str, call: str, **change: Any) -> None:
-        record = {"file": __file__, "line": line, "seam": seam, "call": call, **change}
+    def install(line: int, seam: Seam, call: str, **change: Any) -> None:
+        changed = ChangedCall(__file__, line, seam, call, **change)
 
         def failed(name: str, error: BaseException) -> None:
             raise error
 
-        call_changes.install(ImportHooks(failed), patches, [record])
+        call_changes.install(ImportHooks(failed), patches, [changed])
 
     yield install
     patches.undo()
@@ -85,13 +86,13 @@ def test_a_wrong_call_fails_with_its_own_words(changed) -> None:
 def test_arguments_are_set_and_dropped(changed) -> None:
     settings = {"run_eagerly": True, "jit_compile": True}
     changed(here() + 2, "model", "compile", set={"jit_compile": False})
-    changed(here() + 1, "model", "compile", drop=["run_eagerly"])
+    changed(here() + 1, "model", "compile", drop=("run_eagerly",))
     assert Model().compile("adam", **settings) == ("adam", False, False)
     assert Model().compile("adam", **settings) == ("adam", True, True)
 
 
 def test_another_method_where_it_is_the_same_call(changed) -> None:
-    change = {"instead": "predict_on_batch", "takes": ["x"], "ignores": ["verbose", "batch_size"]}
+    change = {"instead": "predict_on_batch", "takes": ("x",), "ignores": ("verbose", "batch_size")}
     changed(here() + 1, "model", "predict", **change)
     found = [Model().predict(1, verbose=0), Model().predict(1, callbacks=[2])]
     assert found == [("predict_on_batch", 1), ("predict", 1)]

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
+from fitdoctor.contract.places import CallLine
 from fitdoctor.inside.patches import Patches
-from fitdoctor.inside.seams.inputs.constructed import construction, watch_construction
+from fitdoctor.inside.seams.inputs.constructed import (
+    Construction,
+    construction,
+    watch_construction,
+)
 
 THIS = __file__
 
@@ -48,7 +53,7 @@ def watched():
     recorder.patches.undo()
 
 
-def facts(made: Any) -> dict[str, Any]:
+def facts(made: Any) -> Construction:
     return construction(made, "workers", "use_multiprocessing")
 
 
@@ -58,34 +63,34 @@ def line() -> int:
 
 def test_nothing_is_known_of_an_object_made_unseen(watched: Any) -> None:
     watched.suspended = True
-    assert facts(Open([1])) == {}
-    assert facts(Careless()) == {}
+    assert facts(Open([1])) == Construction()
+    assert facts(Careless()) == Construction()
 
 
 def test_a_class_without_an_init_of_its_own() -> None:
     made, at = Base(), line()
-    assert facts(made) == {"made": {"file": THIS, "line": at, "call": "Base"}}
+    assert facts(made) == Construction(made=CallLine("Base", THIS, at))
 
 
 def test_a_class_that_passes_options_on() -> None:
     made, at = Open([1]), line()
     found = facts(made)
-    assert found["made"] == {"file": THIS, "line": at, "call": "Open"}
-    assert found["base_init"]["line"] == Open.__init__.__code__.co_firstlineno + 1
+    assert found.made == CallLine("Open", THIS, at)
+    assert found.base_init.line == Open.__init__.__code__.co_firstlineno + 1
 
 
 def test_a_class_that_takes_no_options_has_only_its_base() -> None:
     found = facts(Closed([1]))
-    assert "made" not in found
-    assert found["base_init"]["call"] == "__init__"
-    assert found["base_init"]["line"] == Closed.__init__.__code__.co_firstlineno + 1
+    assert found.made is None
+    assert found.base_init.call == "__init__"
+    assert found.base_init.line == Closed.__init__.__code__.co_firstlineno + 1
 
 
 def test_several_inits_are_left_behind() -> None:
     made = Twice()
     found = facts(made)
-    assert "made" not in found
-    assert found["base_init"]["line"] == Open.__init__.__code__.co_firstlineno + 1
+    assert found.made is None
+    assert found.base_init.line == Open.__init__.__code__.co_firstlineno + 1
 
 
 def test_the_object_can_still_be_pickled() -> None:

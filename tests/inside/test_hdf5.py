@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fitdoctor.inside.lab.probes.scattered_reads import hdf5_reads
+from fitdoctor.inside.lab.probes.hdf5_reads import hdf5_reads
 from fitdoctor.inside.patches import Patches
 from fitdoctor.inside.seams.inputs.hdf5 import Hdf5Reads
 
@@ -57,10 +57,10 @@ def test_what_rows_would_cost_from_memory(path: Path, watched: Any) -> None:
         data[[1, 2, 3]]
     watched.recorder.suspended = True
     found = hdf5_reads(watched.reads, steps=1)
-    assert found["dataset"] == "/x"
-    assert (found["bytes"], found["bytes_per_row"], found["fits"]) == (32_000, 32, True)
-    assert found["memory_ns"] > 0
-    assert found["opened_file"] == __file__
+    assert found.dataset == "/x"
+    assert (found.bytes, found.bytes_per_row, found.fits) == (32_000, 32, True)
+    assert found.memory_ns > 0
+    assert found.opened_file == __file__
 
 
 def test_a_dataset_that_is_opened_for_every_batch_has_no_one_line(path: Path, watched: Any) -> None:
@@ -68,4 +68,4 @@ def test_a_dataset_that_is_opened_for_every_batch_has_no_one_line(path: Path, wa
         for start in (0, 500):
             file["x"][[start, start + 3]]
     watched.recorder.suspended = True
-    assert "opened_file" not in hdf5_reads(watched.reads, steps=2)
+    assert hdf5_reads(watched.reads, steps=2).opened_file is None

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from fitdoctor.contract.writer import Writer
+from fitdoctor.inside.ledger.iterator_changes import ITERATOR_WAIT_NS
 from fitdoctor.inside.ledger.recorder import Recorder
-from fitdoctor.inside.ledger.running_call import ITERATOR_WAIT_NS, Call
+from fitdoctor.inside.ledger.running_call import Call
 from fitdoctor.inside.ledger.workload import Workload
 
 

@@ -101,17 +101,17 @@ def test_each_compilation_of_a_loop_says_why(kind: str, tmp_path: Path) -> None:
     )
     (file,) = (tmp_path / ".fitdoctor").glob("*.rec")
     (loop,) = read_recording(file).workloads
-    compiled = [e.detail for e in loop.events if e.name == "compile" and "loss" in e.detail["name"]]
+    compiled = [e.detail for e in loop.events if e.name == "compile" and "loss" in e.detail.name]
     if kind == "anew":
-        compiled = [e.detail for e in loop.events if "lambda" in e.detail.get("name", "")]
+        compiled = [e.detail for e in loop.events if "lambda" in (e.detail.name or "")]
         assert len(compiled) >= 5
-        assert all(not one["shapes"] and not one.get("changed") for one in compiled)
+        assert all(not one.shapes and not one.changed for one in compiled)
     elif kind == "shapes":
-        assert [one["shapes"] for one in compiled][-2:] == [
-            ["float32[2, 16, 4]"],
-            ["float32[2, 17, 4]"],
+        assert [one.shapes for one in compiled][-2:] == [
+            ("float32[2, 16, 4]",),
+            ("float32[2, 17, 4]",),
         ]
     else:
-        assert compiled[-1]["changed"] == ["scale: 7.0 -> 8.0"]
-    assert all(Path(one["file"]).name == "loop.py" for one in compiled)
-    assert all(Path(one["called_from"][0]).name == "loop.py" for one in compiled)
+        assert compiled[-1].changed == ("scale: 7.0 -> 8.0",)
+    assert all(Path(one.file).name == "loop.py" for one in compiled)
+    assert all(Path(one.called_from[0]).name == "loop.py" for one in compiled)

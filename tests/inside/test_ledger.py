@@ -6,14 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from fitdoctor.contract.options import RunOptions
+from fitdoctor.contract.reader import read_recording
+from fitdoctor.contract.records import CallbackTotal, EventDetail, Machine, Script, WorkloadDetail
 from fitdoctor.contract.writer import Writer
 from fitdoctor.inside.ledger.callsite import Place, is_user_file
 from fitdoctor.inside.ledger.loop_watch import LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.running_call import Call
 from fitdoctor.inside.ledger.workload import Workload
+from fitdoctor.inside.seams.watch import keras_trainer
+from fitdoctor.launch.recording_files import begin
 
 
 class FakeClock:
@@ -59,7 +65,7 @@ def records(path: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def open_call(recorder: Recorder, model: Any, kind: str = "fit") -> Call:
-    workload = recorder.workload(kind, Place("/user/t.py", 3, "main"), dict)
+    workload = recorder.workload(kind, Place("/user/t.py", 3, "main"), WorkloadDetail)
     return Call(recorder, workload, kind, model, {}, None)
 
 
@@ -174,10 +180,10 @@ def test_nothing_is_recorded_while_a_probe_runs(recorder: Recorder, clock: FakeC
 
 def test_one_workload_per_line_and_kind(recorder: Recorder) -> None:
     place = Place("/user/t.py", 3, "main")
-    first = recorder.workload("fit", place, dict)
-    assert recorder.workload("fit", place, dict) is first
-    assert recorder.workload("predict", place, dict) is not first
-    assert recorder.workload("fit", place._replace(line=4), dict) is not first
+    first = recorder.workload("fit", place, WorkloadDetail)
+    assert recorder.workload("fit", place, WorkloadDetail) is first
+    assert recorder.workload("predict", place, WorkloadDetail) is not first
+    assert recorder.workload("fit", place._replace(line=4), WorkloadDetail) is not first
 
 
 def test_a_new_model_at_an_old_address_gets_a_new_number(recorder: Recorder) -> None:
@@ -252,3 +258,46 @@ def test_library_files_are_not_the_users() -> None:
     assert not is_user_file(pytest.__file__)
     assert not is_user_file("<frozen importlib._bootstrap>")
     assert is_user_file("<ipython-input-3-abc>")
+
+
+def test_what_the_ledger_writes_is_what_the_reader_knows(
+    recorder: Recorder, clock: FakeClock, path: Path
+) -> None:
+    begin(path, Script("t.py"), RunOptions(), Machine())
+    model = FakeModel(clock, 700)
+    place = Place("/user/t.py", 3, "main")
+    workload = recorder.workload("fit", place, lambda: WorkloadDetail(epochs=2))
+    call = Call(recorder, workload, "fit", model, {}, None)
+    recorder.calls.append(call)
+    call.watch_steps()
+    call.begin_epoch()
+    model.train_function(None)
+    workload.callbacks["Mine", "epoch"] = [1, 50, "/user/t.py", 9]
+    recorder.event("trace", clock(), 5, EventDetail(name="step", changed=("x",)))
+    recorder.flush()
+    (open_,) = read_recording(path).workloads[0].calls
+    recorder.calls.remove(call)
+    call.close()
+    recorder.flush()
+    recording = read_recording(path)
+    (found,) = recording.workloads
+    assert recording.damage == ()
+    assert found.detail == WorkloadDetail(epochs=2)
+    assert open_.steps == 1
+    assert found.calls == (call.row(clock()),)
+    assert found.blocks[0].step == (700,)
+    assert found.callbacks == (CallbackTotal("Mine", "epoch", 1, 50, "/user/t.py", 9),)
+    assert found.events[0].detail.changed == ("x",)
+
+
+def test_arguments_of_other_types_than_keras_documents_are_left_out(recorder: Recorder) -> None:
+    model = type("Model", (), {"run_eagerly": "perhaps", "jit_compile": "auto"})()
+    arguments = {
+        "validation_freq": [1, 5],
+        "epochs": np.int64(3),
+        "batch_size": 8.5,
+        "steps_per_epoch": -1,
+    }
+    detail = keras_trainer._describe(recorder, model, arguments)
+    assert (detail.validation_freq, detail.batch_size, detail.steps_per_epoch) == (None, None, None)
+    assert (detail.epochs, detail.run_eagerly, detail.jit_compile) == (3, None, "auto")

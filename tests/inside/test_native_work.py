@@ -4,10 +4,12 @@ import hashlib
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from fitdoctor.analysis.loader import native_share
+from fitdoctor.contract.evidence.timing import NativePart
 from fitdoctor.inside.ledger.native_work import NativeWork
 from fitdoctor.inside.seams.inputs.generators import LOOKED_INTO, TimedSource
 
@@ -94,21 +96,21 @@ def test_tracing_ends_after_a_while_and_says_so(monkeypatch) -> None:
     work.of(python_work)
     record = work.to_record()
     assert record is not None
-    assert not record["complete"]
-    assert record["events"] < 20_000
+    assert not record.complete
+    assert record.events < 20_000
 
 
 def test_an_interrupted_trace_counts_python_as_slowed_by_it() -> None:
     # 100 ms native of 300 ms traced: the other 200 ms would take 20 ms untraced.
-    traced = {"native_ns": 100, "traced_ns": 300, "complete": False, "events": 9}
+    traced = NativePart(native_ns=100, traced_ns=300, complete=False, events=9)
     assert native_share(traced, 5000.0) == pytest.approx(100 / 120)
     assert native_share(None, 5000.0) is None
-    assert native_share({**traced, "complete": True}, 400.0) == 0.25
+    assert native_share(replace(traced, complete=True), 400.0) == 0.25
 
 
 def test_a_batch_that_was_made_before_tells_nothing() -> None:
     # Keras hands out again, for nothing, what it peeked at before the training.
-    traced = {"native_ns": 0, "traced_ns": 120, "complete": True, "events": 14}
+    traced = NativePart(native_ns=0, traced_ns=120, complete=True, events=14)
     assert native_share(traced, 76_000.0) is None
 
 
@@ -140,7 +142,7 @@ def test_work_that_draws_random_numbers_cannot_be_done_once() -> None:
         work.of(function)
         record = work.to_record()
         assert record is not None
-        assert record["random"] is expected
+        assert record.random is expected
 
 
 def test_lists_of_numbers_and_back_are_part_of_the_python_loop() -> None:

@@ -34,7 +34,7 @@ def away(step: Callable[[], None]) -> dict[str, int]:
         step()
 
     found = watch_absences(counted, 0.05)
-    return {name: ns // steps for _, _, name, ns in found["functions"]}
+    return {name: ns // steps for _, _, name, ns in found.functions}
 
 
 def test_operations_alone_are_no_absence() -> None:

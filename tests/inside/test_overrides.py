@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from fitdoctor.contract.options import ForcedSettings
 from fitdoctor.inside.cures import overrides
 
 
@@ -32,13 +33,13 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_forced_unless_asked() -> None:
     hooks = Hooks()
-    overrides.apply(hooks, {})
+    overrides.apply(hooks, ForcedSettings())
     assert hooks.before == hooks.after == {}
 
 
 def test_a_hidden_gpu_is_shown_just_before_the_framework_is_imported() -> None:
     hooks = Hooks()
-    overrides.apply(hooks, {"device": "gpu"})
+    overrides.apply(hooks, ForcedSettings(device="gpu"))
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "cpu"  # the script may still set it itself
     for action in hooks.before["jax"]:
         action()
@@ -47,13 +48,13 @@ def test_a_hidden_gpu_is_shown_just_before_the_framework_is_imported() -> None:
 
 def test_the_cpu_needs_nothing_in_the_process() -> None:
     hooks = Hooks()
-    overrides.apply(hooks, {"device": "cpu"})
+    overrides.apply(hooks, ForcedSettings(device="cpu"))
     assert hooks.before == {}
 
 
 def test_a_distribution_over_several_devices_is_not_used() -> None:
     hooks = Hooks()
-    overrides.apply(hooks, {"replicas": 1})
+    overrides.apply(hooks, ForcedSettings(replicas=1))
     module = ModuleType("keras.distribution")
     used = []
     module.set_distribution = used.append
@@ -74,7 +75,7 @@ def test_keras_still_has_the_function_that_is_left_out() -> None:
 
 def test_another_backend_is_chosen_after_the_script_chose_its_own() -> None:
     hooks = Hooks()
-    overrides.apply(hooks, {"backend": "jax"})
+    overrides.apply(hooks, ForcedSettings(backend="jax"))
     for action in hooks.before["keras"]:
         action()
     assert os.environ["KERAS_BACKEND"] == "jax"

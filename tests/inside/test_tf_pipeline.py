@@ -13,13 +13,20 @@ import numpy as np
 import pytest
 
 from fitdoctor.contract.writer import Writer
+from fitdoctor.inside.lab.apparatus import cache_point
 from fitdoctor.inside.lab.apparatus.ablation import Ablation
 from fitdoctor.inside.lab.apparatus.dataset_timing import Iterators, bytes_of, time_dataset
-from fitdoctor.inside.lab.pipeline_trials import PipelineTrials
+from fitdoctor.inside.lab.apparatus.pipeline_bench import PipelineBench
+from fitdoctor.inside.lab.probes.cached import KeepInMemory, KeepPythonInMemory
+from fitdoctor.inside.lab.probes.generator_alone import generator_alone
+from fitdoctor.inside.lab.probes.more_reads import ReadSideBySide
+from fitdoctor.inside.lab.probes.packed import KeepOnDisk
+from fitdoctor.inside.lab.probes.parallel_map import MapInParallel
+from fitdoctor.inside.lab.probes.record_files import record_files
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs import tf_edits, tf_stages
-from fitdoctor.inside.seams.inputs.generators import generator_alone, one_shot_source
+from fitdoctor.inside.seams.inputs.generators import one_shot_source
 from fitdoctor.inside.seams.inputs.tf_pipeline import SOURCES, TRANSFORMATIONS, made_of, substituted
 from fitdoctor.inside.seams.inputs.tf_plan import carried_out
 
@@ -217,7 +224,7 @@ def test_a_generator_object_is_never_read_by_a_probe(tf: Any) -> None:
     assert not one_shot_source(made_anew)
     assert not one_shot_source(a_list)
     assert list(once) == [0, 1, 2, 3, 4]
-    assert generator_alone(tf_stages.walk(made_anew)[1].dataset)["count"] == 5
+    assert generator_alone(tf_stages.walk(made_anew)[1].dataset).count == 5
 
 
 def test_ablation_finds_the_slow_stage(tf: Any) -> None:
@@ -229,15 +236,13 @@ def test_ablation_finds_the_slow_stage(tf: Any) -> None:
         return tf.ensure_shape(tf.numpy_function(slow, [x], tf.int64), ())
 
     dataset = tf.data.Dataset.range(1000).map(wait).map(lambda x: x + 1).batch(8)
-    iterators = Iterators()
-    ablation = Ablation(dataset, iterators)
-    rows = {row["n"]: row for row in ablation.run()["rows"]}
-    assert rows[0]["per_batch"] == 1
-    assert rows[2]["per_batch"] == 8
-    assert rows[2]["own_ns"] > 3 * max(rows[n]["own_ns"] for n in (0, 1, 3))
-    names = [name for name, _ in PipelineTrials(dataset, ablation, iterators).wanted()]
-    assert "trial_reads" in names
-    assert "trial_parallel_map" not in names
+    bench = PipelineBench(dataset, Iterators())
+    rows = {row.n: row for row in bench.ablation.run().rows}
+    assert rows[0].per_batch == 1
+    assert rows[2].per_batch == 8
+    assert rows[2].own_ns > 3 * max(rows[n].own_ns for n in (0, 1, 3))
+    assert ReadSideBySide().is_worth(bench)
+    assert not MapInParallel().is_worth(bench)
 
 
 def test_ablation_counts_what_filters_and_flat_maps_do(tf: Any) -> None:
@@ -258,7 +263,7 @@ def test_stages_before_a_cache_are_not_timed(tf: Any) -> None:
     dataset = tf.data.Dataset.range(50).map(lambda x: x + 1).cache().batch(5)
     list(dataset)
     ablation = Ablation(dataset, Iterators())
-    assert [row["n"] for row in ablation.run()["rows"]] == [0, 1]
+    assert [row.n for row in ablation.run().rows] == [0, 1]
 
 
 def test_short_elements_are_timed_without_python(tf: Any) -> None:
@@ -284,8 +289,6 @@ def test_a_plan_is_carried_out(tf: Any) -> None:
 
 
 def test_files_of_records_are_read_by_their_dataset(tf: Any, tmp_path: Path) -> None:
-    from fitdoctor.inside.lab.probes.scattered_reads import record_files
-
     names = []
     for number in range(30):
         names.append(str(tmp_path / f"{number}.tfrecord"))
@@ -294,32 +297,29 @@ def test_files_of_records_are_read_by_their_dataset(tf: Any, tmp_path: Path) -> 
     dataset = tf.data.TFRecordDataset(names).batch(4)
     source = tf_stages.walk(dataset)[-1]
     found = record_files(source, 1e6, Iterators())
-    assert found["files"] == 30
-    assert found["records_per_file"] == 1
-    assert found["packed_record_ns"] > 0
-    assert found["record_bytes"] == 100
-    assert found["keeps_order"] is True
+    assert found.files == 30
+    assert found.records_per_file == 1
+    assert found.packed_record_ns > 0
+    assert found.record_bytes == 100
+    assert found.keeps_order is True
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_files_listed_in_another_order_each_time_are_told(
     tf: Any, tmp_path: Any, shuffle: bool
 ) -> None:
-    from fitdoctor.inside.lab.probes.scattered_reads import record_files
-
     for number in range(3):
         with tf.io.TFRecordWriter(str(tmp_path / f"{number}.tfrecord")) as writer:
             writer.write(b"x")
     files = tf.data.Dataset.list_files(str(tmp_path / "*.tfrecord"), shuffle=shuffle)
     source = tf_stages.walk(tf.data.TFRecordDataset(files))[-1]
-    assert record_files(source, 1e6, Iterators())["keeps_order"] is not shuffle
+    assert record_files(source, 1e6, Iterators()).keeps_order is not shuffle
 
 
-def trials_of(dataset: Any) -> PipelineTrials:
-    iterators = Iterators()
-    ablation = Ablation(dataset, iterators)
-    ablation.run()
-    return PipelineTrials(dataset, ablation, iterators)
+def bench_of(dataset: Any) -> PipelineBench:
+    bench = PipelineBench(dataset, Iterators())
+    bench.ablation.run()
+    return bench
 
 
 def decoded(tf: Any) -> Any:
@@ -335,31 +335,34 @@ def decoded(tf: Any) -> Any:
 def test_a_shuffle_alone_is_not_worth_keeping(tf: Any) -> None:
     # Its own time is no work that a cache would save; a cache would freeze the order.
     dataset = tf.data.Dataset.range(20_000).shuffle(20_000).batch(64)
-    assert "trial_cache" not in [name for name, _ in trials_of(dataset).wanted()]
+    assert not KeepInMemory().is_worth(bench_of(dataset))
 
 
 def test_a_shuffle_of_names_lies_before_the_cache(tf: Any) -> None:
     dataset = tf.data.Dataset.range(400).shuffle(400).map(decoded(tf)).batch(8)
-    (cache,) = [trial for name, trial in trials_of(dataset).wanted() if name == "trial_cache"]
-    found = cache()
-    assert found["stage"] == 1
-    assert found["keeps_order"] is False
+    bench = bench_of(dataset)
+    assert KeepInMemory().is_worth(bench)
+    found = KeepInMemory().tried(bench)
+    assert found.stage == 1
+    assert found.keeps_order is False
 
 
 def test_a_shuffle_of_finished_elements_stays_behind_it(tf: Any) -> None:
     dataset = tf.data.Dataset.range(400).map(decoded(tf)).shuffle(400).batch(8)
-    (cache,) = [trial for name, trial in trials_of(dataset).wanted() if name == "trial_cache"]
-    found = cache()
-    assert found["stage"] == 2
-    assert found["keeps_order"] is True
+    bench = bench_of(dataset)
+    assert KeepInMemory().is_worth(bench)
+    found = KeepInMemory().tried(bench)
+    assert found.stage == 2
+    assert found.keeps_order is True
 
 
 def test_batches_are_kept_where_only_batching_follows_the_work(tf: Any) -> None:
     dataset = tf.data.Dataset.range(400).map(decoded(tf)).batch(8).prefetch(2)
-    (cache,) = [trial for name, trial in trials_of(dataset).wanted() if name == "trial_cache"]
-    found = cache()
-    assert (found["stage"], found["work"]) == (1, 2)
-    assert found["per_batch"] == 1
+    bench = bench_of(dataset)
+    assert KeepInMemory().is_worth(bench)
+    found = KeepInMemory().tried(bench)
+    assert (found.stage, found.work) == (1, 2)
+    assert found.per_batch == 1
 
 
 def in_python(tf: Any, number: Any) -> Any:
@@ -382,19 +385,22 @@ def in_python(tf: Any, number: Any) -> Any:
 )
 def test_python_that_draws_random_numbers_is_never_cached(tf: Any, number: Any) -> None:
     dataset = tf.data.Dataset.range(4000).map(in_python(tf, number)).batch(32)
-    wanted = dict(trials_of(dataset).wanted())
-    assert "trial_cache" not in wanted
+    bench = bench_of(dataset)
+    assert not KeepInMemory().is_worth(bench)
+    assert KeepPythonInMemory().is_worth(bench)
     with pytest.raises(NotAvailable, match="two passes"):
-        wanted["trial_cache_python"]()
+        KeepPythonInMemory().tried(bench)
 
 
 def test_python_that_repeats_itself_may_be_cached(tf: Any) -> None:
     dataset = tf.data.Dataset.range(4000).map(in_python(tf, lambda index: 0)).batch(32)
-    found = dict(trials_of(dataset).wanted())["trial_cache_python"]()
-    assert found["python"] is True
-    assert found["keeps_order"] is True
-    assert found["elements"] * found["per_batch"] in (125, 128_000)
-    assert min(found["as_written"]) > 3 * max(found["ns"])
+    bench = bench_of(dataset)
+    assert KeepPythonInMemory().is_worth(bench)
+    found = KeepPythonInMemory().tried(bench)
+    assert found.python is True
+    assert found.keeps_order is True
+    assert found.elements * found.per_batch in (125, 128_000)
+    assert min(found.as_written) > 3 * max(found.ns)
 
 
 def test_random_work_is_never_cached(tf: Any) -> None:
@@ -404,14 +410,14 @@ def test_random_work_is_never_cached(tf: Any) -> None:
         .map(lambda x: tf.random.uniform((200, 200)) @ tf.random.uniform((200, 200)))
         .batch(8)
     )
-    assert "trial_cache" not in [name for name, _ in trials_of(dataset).wanted()]
+    assert not KeepInMemory().is_worth(bench_of(dataset))
 
 
 def test_where_time_runs_out_the_whole_takes_as_long_as_what_it_hands_on(tf: Any) -> None:
     dataset = tf.data.Dataset.range(1000).map(lambda x: x + 1).batch(8).take(20).prefetch(1)
     iterators = Iterators()
     ablation = Ablation(dataset, iterators, budget_s=0.0)
-    assert ablation.run()["rows"] == []  # nothing stands in for a batch that was not timed
+    assert ablation.run().rows == ()  # nothing stands in for a batch that was not timed
     timing = time_dataset(dataset, iterators, seconds=0.05)
     ablation.times[2] = timing
     ablation.run()
@@ -421,23 +427,22 @@ def test_where_time_runs_out_the_whole_takes_as_long_as_what_it_hands_on(tf: Any
 
 def test_what_fits_in_memory_is_not_tried_on_disk(tf: Any) -> None:
     dataset = tf.data.Dataset.range(400).map(decoded(tf)).batch(8)
-    assert "trial_packed" not in [name for name, _ in trials_of(dataset).wanted()]
+    assert not KeepOnDisk().is_worth(bench_of(dataset))
 
 
 def test_what_outgrows_memory_is_tried_on_disk(
     tf: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    from fitdoctor.inside.lab import pipeline_trials
-
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".fitdoctor").mkdir()
-    monkeypatch.setattr(pipeline_trials, "available_bytes", lambda: 2_000)
+    monkeypatch.setattr(cache_point, "available_bytes", lambda: 2_000)
     dataset = tf.data.Dataset.range(400).map(decoded(tf)).batch(8)
-    (packed,) = [trial for name, trial in trials_of(dataset).wanted() if name == "trial_packed"]
-    found = packed()
-    assert (found["stage"], found["elements"], found["per_batch"]) == (1, 400, 8.0)
-    assert found["element_bytes"] > 4
-    assert found["write_ns"] > 0
-    assert found["disk_ns"] > 0
-    assert found["ns"]
+    bench = bench_of(dataset)
+    assert KeepOnDisk().is_worth(bench)
+    found = KeepOnDisk().tried(bench)
+    assert (found.stage, found.elements, found.per_batch) == (1, 400, 8.0)
+    assert found.element_bytes > 4
+    assert found.write_ns > 0
+    assert found.disk_ns > 0
+    assert found.ns
     assert list((tmp_path / ".fitdoctor").iterdir()) == []

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fitdoctor.contract.evidence.validation import ValidationPasses
 from fitdoctor.inside.lab.probes.validation_passes import validation_passes
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.backends.base import NotAvailable
@@ -47,6 +48,6 @@ def test_declines_what_has_an_end_or_an_unknown_length() -> None:
 
 
 def test_batches_of_one_pass() -> None:
-    assert passes(rows().batch(32).cache().repeat()) == {"steps": 3200, "batches": 100}
-    assert passes(rows().batch(32).repeat(-1).prefetch(2))["batches"] == 100
-    assert passes(rows(3201).repeat().map(lambda x: x).batch(32).prefetch(2))["batches"] == 101
+    assert passes(rows().batch(32).cache().repeat()) == ValidationPasses(steps=3200, batches=100)
+    assert passes(rows().batch(32).repeat(-1).prefetch(2)).batches == 100
+    assert passes(rows(3201).repeat().map(lambda x: x).batch(32).prefetch(2)).batches == 101

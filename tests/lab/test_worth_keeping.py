@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from fitdoctor.inside.lab.apparatus.dataset_timing import Iterators
-from fitdoctor.inside.lab.pipeline_trials import PipelineTrials
+from fitdoctor.inside.lab.apparatus.cache_point import CachePoint
+from fitdoctor.inside.lab.apparatus.pipeline_bench import PipelineBench
 
 MS = 1e6
 
@@ -26,9 +26,9 @@ MS = 1e6
 def test_work_is_weighed_against_what_will_remain(
     batch_ms: float, cores: float, work_ms: float, is_worth: bool
 ) -> None:
-    ablation = SimpleNamespace(
+    bench = PipelineBench.__new__(PipelineBench)  # without a dataset
+    bench.ablation = SimpleNamespace(  # type: ignore[assignment]
         stages=[SimpleNamespace(op="map")],
         times={0: SimpleNamespace(ns=batch_ms * MS, cores=cores)},
     )
-    trials = PipelineTrials(None, ablation, Iterators())  # type: ignore[arg-type]
-    assert trials._is_worth_keeping(work_ms * MS) is is_worth
+    assert CachePoint(bench).is_worth_keeping(work_ms * MS) is is_worth

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 
+from fitdoctor.contract.options import RunOptions
 from fitdoctor.launch import launcher as launching
 from fitdoctor.launch.recording_files import append_exit, create_recording
 
@@ -20,7 +21,7 @@ recording = create_recording(target)
 outcome = launching.launch(
     launching.command_line(target, args, module=module),
     recording=recording,
-    options={"budget_s": 60, "continue": settings.get("continue", False), "probes": True},
+    options=RunOptions(keep_running=settings.get("keep_running", False)),
     grace_s=settings.get("grace_s", launching.OVERSTAY_GRACE_S),
 )
 append_exit(recording, code=outcome.code, signal=outcome.signal, overstayed=outcome.overstayed)

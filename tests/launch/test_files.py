@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from fitdoctor.contract.codec import decode
 from fitdoctor.contract.errors import OutputError, RecordingError
+from fitdoctor.contract.options import RunOptions
+from fitdoctor.contract.records import Machine, Script
 from fitdoctor.launch.recording_files import (
     KEPT_RECORDINGS,
     Tail,
-    append,
     append_exit,
+    begin,
     create_recording,
-    header_record,
     newest,
     prune,
     recordings,
@@ -85,10 +87,13 @@ def test_old_recordings_are_pruned(folder: Path) -> None:
 
 def test_header_and_exit_are_json_lines() -> None:
     path = create_recording("train.py")
-    append(path, header_record(script="train.py", argv=["--", "\udcff"], module=False, options={}))
+    script = Script("train.py", ("--", "\udcff"))
+    begin(path, script, RunOptions(budget_s=5), Machine(cpus=2))
     append_exit(path, code=None, signal=9, overstayed=False)
-    header, end = map(json.loads, path.read_text().splitlines())
-    assert (header["k"], header["format"], header["schema"]) == ("header", "fitdoctor-recording", 1)
+    header, machine, end = map(json.loads, path.read_text().splitlines())
+    assert (header["k"], header["format"], header["schema"]) == ("header", "fitdoctor-recording", 2)
+    assert decode(RunOptions, header["options"]) == RunOptions(budget_s=5)
+    assert (machine["k"], machine["cpus"]) == ("machine", 2)
     assert header["script"] == {"path": "train.py", "argv": ["--", "\udcff"], "module": False}
     assert (end["k"], end["code"], end["signal"]) == ("exit", None, 9)
 

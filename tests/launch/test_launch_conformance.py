@@ -259,7 +259,10 @@ def test_a_recorder_that_fails_lets_the_script_run(tmp_path: Path) -> None:
 def test_fitdoctor_need_not_be_installed_in_the_scripts_interpreter(tmp_path: Path) -> None:
     write(
         tmp_path,
-        "import sys; print('fitdoctor.inside.wiring' in sys.modules, [p for p in sys.path if 'src' in p])",
+        """
+        import sys
+        print("fitdoctor.inside.wiring" in sys.modules, [p for p in sys.path if "src" in p])
+        """,
     )
     bare = sys._base_executable  # type: ignore[attr-defined]
     result = subprocess.run(
@@ -362,7 +365,7 @@ def _read_until(terminal: int, wanted: bytes) -> bytes:
     return seen
 
 
-# A script that goes on after it was examined.
+# A script that keeps running after it was examined.
 
 EXAMINED = """
 import glob, signal, sys, time
@@ -382,9 +385,9 @@ def test_an_examined_script_may_end_by_itself(tmp_path: Path) -> None:
     assert process.returncode == 4
 
 
-def test_with_continue_an_examined_script_goes_on(tmp_path: Path) -> None:
+def test_with_continue_an_examined_script_keeps_running(tmp_path: Path) -> None:
     write(tmp_path, EXAMINED.format(ignore="", seconds=1.5))
-    process = start(tmp_path, grace_s=0.1, **{"continue": True})
+    process = start(tmp_path, grace_s=0.1, keep_running=True)
     process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 4
 

@@ -11,9 +11,11 @@ from typing import Any
 import psutil
 import pytest
 
+from fitdoctor.contract.codec import decode, encode
+from fitdoctor.contract.records import Accelerator, DeviceSample, Machine, Sample
 from fitdoctor.launch import sampler as sampling
 from fitdoctor.launch.accelerators import Accelerators
-from fitdoctor.launch.sampler import ProcessTree, Sampler, machine_record
+from fitdoctor.launch.sampler import ProcessTree, Sampler, describe_machine
 
 # Each line on stdin asks the process for the next thing to do.
 WORKER = """
@@ -71,12 +73,12 @@ def test_what_cannot_be_read_is_none_not_zero(
     monkeypatch.setattr(psutil.Process, "threads", refuse)
     monkeypatch.setattr(sampling, "_major_faults", lambda pid: None)
     sample = ProcessTree(worker.process.pid).sample()
-    assert sample["read_bytes"] is None
-    assert sample["threads"] is None
-    assert sample["major_faults"] is None
+    assert sample.read_bytes is None
+    assert sample.threads is None
+    assert sample.major_faults is None
     # No children is a known number, not an unknown one.
-    assert sample["children_cpu_ns"] == 0
-    assert sample["children_read_bytes"] == 0
+    assert sample.children_cpu_ns == 0
+    assert sample.children_read_bytes == 0
 
 
 def test_no_nvml_is_data_not_an_error() -> None:
@@ -85,7 +87,7 @@ def test_no_nvml_is_data_not_an_error() -> None:
         pytest.skip("this machine has NVML")
     assert accelerators.unavailable.startswith("not available: ")
     assert accelerators.sample() is None
-    assert accelerators.describe() == []
+    assert accelerators.describe() == ()
     accelerators.close()
 
 
@@ -109,12 +111,8 @@ def test_a_device_that_does_not_answer_every_question(monkeypatch: pytest.Monkey
     )
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     accelerators = Accelerators()
-    assert accelerators.describe() == [
-        {"name": "H200", "memory_bytes": 100, "clock_mhz": None, "processes": None}
-    ]
-    assert accelerators.sample() == [
-        {"util": 0, "mem": 40, "power": None, "clock": None, "held": None}
-    ]
+    assert accelerators.describe() == (Accelerator(name="H200", memory_bytes=100),)
+    assert accelerators.sample() == (DeviceSample(util=0, mem=40),)
 
 
 def test_clocks_what_holds_them_down_and_who_else_is_there(
@@ -136,19 +134,22 @@ def test_clocks_what_holds_them_down_and_who_else_is_there(
         # Idle (1) is no reason to doubt; both kinds of heat are one.
         nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 0x01 | 0x20 | 0x40,
         nvmlDeviceGetComputeRunningProcesses=lambda handle: [
-            SimpleNamespace(pid=os.getpid(), usedGpuMemory=5)
+            SimpleNamespace(pid=os.getpid(), usedGpuMemory=5),
+            SimpleNamespace(pid=os.getpid(), usedGpuMemory=2**64 - 1),  # NVML does not know
         ],
     )
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     accelerators = Accelerators()
     (device,) = accelerators.describe()
-    assert device["clock_mhz"] == 1980
-    assert [(p["pid"], p["memory_bytes"]) for p in device["processes"]] == [(os.getpid(), 5)]
-    assert device["processes"][0]["name"]
+    assert device.clock_mhz == 1980
+    ours, unknown = device.processes or ()
+    assert (ours.pid, ours.memory_bytes) == (os.getpid(), 5)
+    assert ours.name
+    assert unknown.memory_bytes is None
     # Our own process may be on it already: then it could not be told from others.
-    assert accelerators.describe(processes=False)[0]["processes"] is None
+    assert accelerators.describe(processes=False)[0].processes is None
     (sample,) = accelerators.sample() or ()
-    assert (sample["clock"], sample["held"]) == (1200, ["heat"])
+    assert (sample.clock, sample.held) == (1200, ("heat",))
 
 
 def test_cpu_time_grows_with_work(worker: Worker) -> None:
@@ -156,25 +157,25 @@ def test_cpu_time_grows_with_work(worker: Worker) -> None:
     before = tree.sample()
     worker.do("burn")
     after = tree.sample()
-    assert after["cpu_ns"] > before["cpu_ns"]
-    assert after["rss"] > 0
-    assert after["threads"][0][0] == worker.process.pid
-    assert after["threads"][0][1].startswith("python")
+    assert after.cpu_ns > before.cpu_ns
+    assert after.rss > 0
+    assert after.threads[0][0] == worker.process.pid
+    assert after.threads[0][1].startswith("python")
 
 
 def test_children_are_apart_and_their_time_stays_after_their_end(worker: Worker) -> None:
     tree = ProcessTree(worker.process.pid)
     worker.do("child")
     samples = [tree.sample()]
-    while samples[-1]["children_cpu_ns"] < 100_000_000:
+    while samples[-1].children_cpu_ns < 100_000_000:
         samples.append(tree.sample())
-    assert samples[-1]["children"] == 1
-    assert samples[-1]["children_rss"] > 0
+    assert samples[-1].children == 1
+    assert samples[-1].children_rss > 0
     worker.do("end child")
     ended = [tree.sample() for _ in range(sampling.CHILDREN_EVERY + 1)][-1]
-    assert ended["children"] == 0
-    assert ended["children_rss"] == 0
-    assert ended["children_cpu_ns"] >= samples[-1]["children_cpu_ns"]
+    assert ended.children == 0
+    assert ended.children_rss == 0
+    assert ended.children_cpu_ns >= samples[-1].children_cpu_ns
 
 
 def test_the_thread_writes_samples_until_stopped(worker: Worker, tmp_path: Path) -> None:
@@ -187,8 +188,9 @@ def test_the_thread_writes_samples_until_stopped(worker: Worker, tmp_path: Path)
     sampler.stop()
     samples = [json.loads(line) for line in recording.read_text().splitlines()]
     assert all(sample["k"] == "sample" for sample in samples)
-    assert len(samples[0]["cores"]) == psutil.cpu_count()
-    assert [s["t"] for s in samples] == sorted(s["t"] for s in samples)
+    found = [decode(Sample, sample) for sample in samples]
+    assert len(found[0].cores) == psutil.cpu_count()
+    assert [s.t for s in found] == sorted(s.t for s in found)
     assert sampler.stopped_because is None
 
 
@@ -203,8 +205,7 @@ def test_the_thread_ends_with_the_process(tmp_path: Path) -> None:
 
 
 def test_the_machine() -> None:
-    machine = machine_record()
-    assert machine["k"] == "machine"
-    assert machine["memory_bytes"] == psutil.virtual_memory().total
-    assert 1 <= machine["affinity"] <= machine["cpus"]
-    json.dumps(machine, allow_nan=False)
+    machine = describe_machine()
+    assert machine.memory_bytes == psutil.virtual_memory().total
+    assert 1 <= machine.affinity <= machine.cpus
+    assert decode(Machine, json.loads(json.dumps(encode(machine)))) == machine

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fitdoctor.launch.recording_files import append, begin, header_record
+from fitdoctor.contract.options import RunOptions
+from fitdoctor.contract.records import Machine, Script
+from fitdoctor.contract.writer import append
+from fitdoctor.launch.recording_files import begin
 from fitdoctor.launch.source_digests import append_sources
 
 
@@ -19,7 +22,7 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data.py").write_bytes(b"y = 2\n")
     os.utime("train.py", ns=(1, 1))
     path = tmp_path / "a.rec"
-    begin(path, header_record(script="train.py", argv=[], module=False, options={}))
+    begin(path, Script("train.py"), RunOptions(), Machine())
     return path
 
 

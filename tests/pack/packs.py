@@ -15,6 +15,7 @@ from fitdoctor.pack.example import decoder
 from fitdoctor.pack.manifest import Manifest
 from fitdoctor.pack.packing import Options, pack
 from fitdoctor.pack.sources.opening import open_source
+from fitdoctor.pack.tfrecord import Framer
 from fitdoctor.pack.verify import records_of
 
 SOURCE = str(Path(__file__).parents[2] / "src")
@@ -22,6 +23,11 @@ SOURCE = str(Path(__file__).parents[2] / "src")
 
 def packed(source: object, dest: Path, *, opening: dict[str, Any] | None = None, **how: Any) -> Any:
     return pack(open_source(str(source), **(opening or {})), dest, Options(**how))
+
+
+def framed(*records: bytes) -> bytes:
+    framer = Framer()
+    return b"".join(framer.header(len(one)) + one + framer.footer(one) for one in records)
 
 
 def elements(manifest: Manifest) -> list[dict[str, Any]]:

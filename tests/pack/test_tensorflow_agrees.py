@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from packs import elements, images, packed, table
+from packs import elements, framed, images, packed, table
 
 import fitdoctor
 from fitdoctor.contract.errors import UsageError
@@ -45,7 +45,7 @@ def test_bytes_are_tensorflows_own(tmp_path: Path) -> None:
     with tf.io.TFRecordWriter(str(tmp_path / "theirs")) as writer:
         for each in records:
             writer.write(each)
-    (tmp_path / "ours").write_bytes(tfrecord.Framer().framed(records))
+    (tmp_path / "ours").write_bytes(framed(*records))
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
     assert list(tfrecord.read_records(tmp_path / "theirs")) == records
     assert list(tf.data.TFRecordDataset(str(tmp_path / "ours")).as_numpy_iterator()) == records

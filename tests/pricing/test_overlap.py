@@ -6,11 +6,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fitdoctor.diagnosis.breakdown import curable_parts
+from fitdoctor.contract.evidence.step import FrozenBatch
+from fitdoctor.diagnosis.breakdown import parts_with_contention
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain, joint_gain, saved_leaving
+from fitdoctor.pricing.drift import widened_for_drift
+from fitdoctor.pricing.joint import (
+    curable_parts,
+    gain,
+    gain_over_workloads,
+    joint_gain,
+    saved_leaving,
+)
 from fitdoctor.pricing.overlap import StepModel
-from synthetic import MS, fit_workload, loader, view, windows
+from synthetic import MS, fit_workload, loader, timed, view
 
 times = st.floats(1.0, 1e9)
 
@@ -49,14 +58,40 @@ def test_a_faster_loader_never_makes_a_step_slower(a: float, b: float, step: flo
     assert fast.value <= slow.value * (1 + 1e-9)
 
 
+def cures(
+    total: Interval, savings: list[dict[str, Interval]], own: Interval | None = None
+) -> list[Finding]:
+    """Findings that save this much of each part; each gains what it saves, or `own`."""
+    none = Interval.exact(0.0)
+    return [
+        Finding(
+            rule="HO002",
+            name="some-pattern",
+            where=None,
+            message="it is slow",
+            gain=own or gain(total, sum(saves.values(), start=none)),
+            cure=Cure("safe", "do it another way"),
+            saves=saves,
+        )
+        for saves in savings
+    ]
+
+
 def test_no_cure_is_no_joint_gain() -> None:
-    assert joint_gain(Interval.exact(100.0), [], {}) is None
+    assert joint_gain(Interval.exact(100.0), {}, []) is None
+    assert gain_over_workloads([]) is None
+    assert gain_over_workloads([(100.0, None)]) is None
+
+
+def test_over_workloads_times_add_up_and_gains_do_not() -> None:
+    over_all = gain_over_workloads([(100.0, Interval(2.0, 1.0, 4.0)), (100.0, None)])
+    assert over_all == Interval(200 / 150, 1.0, 200 / 125)
 
 
 def test_two_cures_of_different_parts_add_their_savings() -> None:
     total = Interval.exact(100.0)
     savings = [{"input_wait": Interval.exact(40.0)}, {"callbacks": Interval.exact(40.0)}]
-    joint = joint_gain(total, savings, {"input_wait": 50.0, "callbacks": 45.0})
+    joint = joint_gain(total, {"input_wait": 50.0, "callbacks": 45.0}, cures(total, savings))
     assert joint is not None
     assert joint.value == pytest.approx(5.0)  # and not 1.67 * 1.67
 
@@ -64,22 +99,31 @@ def test_two_cures_of_different_parts_add_their_savings() -> None:
 def test_two_cures_of_one_part_count_once() -> None:
     total = Interval.exact(100.0)
     savings = [{"input_wait": Interval.exact(40.0)}, {"input_wait": Interval.exact(50.0)}]
-    joint = joint_gain(total, savings, {"input_wait": 60.0})
+    joint = joint_gain(total, {"input_wait": 60.0}, cures(total, savings))
     assert joint is not None
     assert joint.value == pytest.approx(2.0)
 
 
 def test_a_part_gives_no_more_than_it_has() -> None:
+    total = Interval.exact(100.0)
     savings = [{"callbacks": Interval.exact(60.0)}, {"step": Interval.exact(30.0)}]
-    joint = joint_gain(Interval.exact(100.0), savings, {"callbacks": 50.0, "step": 40.0})
+    joint = joint_gain(total, {"callbacks": 50.0, "step": 40.0}, cures(total, savings))
     assert joint is not None
     assert joint.value == pytest.approx(5.0)
 
 
 def test_a_cure_that_takes_from_other_parts_too_gives_what_it_gives_alone() -> None:
     total, batch = Interval.exact(100.0), {"step": Interval.around(80.0, 0.1)}
-    joint = joint_gain(total, [batch, {"input_wait": Interval.exact(30.0)}], {"step": 30.0})
-    assert joint == gain(total, batch["step"])
+    both = cures(total, [batch, {"input_wait": Interval.exact(30.0)}])
+    assert joint_gain(total, {"step": 30.0}, both) == widened_for_drift(gain(total, batch["step"]))
+
+
+def test_cures_of_a_part_that_has_no_time_add_nothing() -> None:
+    total = Interval.exact(100.0)
+    savings = [{"step": Interval.exact(50.0)}, {"callbacks": Interval.exact(20.0)}]
+    joint = joint_gain(total, {"step": 100.0}, cures(total, savings))
+    assert joint is not None
+    assert joint.value == pytest.approx(2.0)
 
 
 @given(
@@ -91,7 +135,10 @@ def test_a_cure_that_takes_from_other_parts_too_gives_what_it_gives_alone() -> N
 def test_together_cures_give_no_less_than_the_best_alone(saved: list[dict[str, float]]) -> None:
     total = Interval.exact(100.0)
     savings = [{part: Interval.exact(ns) for part, ns in one.items()} for one in saved]
-    joint = joint_gain(total, savings, {"step": 40.0, "input_wait": 40.0, "callbacks": 20.0})
+    parts = {"step": 40.0, "input_wait": 40.0, "callbacks": 20.0}
+    # Not by way of a finding's own gain: what the parts give together must be enough.
+    together = cures(total, savings, own=Interval.exact(1.0))
+    joint = joint_gain(total, parts, together)
     assert joint is not None
     for one in saved:
         assert joint.value >= gain(total, Interval.exact(sum(one.values()))).value * (1 - 1e-9)
@@ -110,13 +157,14 @@ def test_what_a_cure_of_the_input_saves_between_epochs_is_not_counted_twice() ->
         period=10 * MS,
         step=2 * MS,
         wait=8 * MS,
-        probes={"frozen_batch": windows(2 * MS), "loader_alone": loader(9 * MS)},
+        found=[timed(FrozenBatch, 2 * MS), loader(9 * MS)],
     )
     seen = view(replace(workload, calls=(replace(workload.calls[0], epochs=10),)))
     gap = {**seen.costs.parts, "epoch_gap": 3.0 * MS}
     seen = replace(seen, costs=replace(seen.costs, parts=gap))
-    parts = curable_parts(seen, 10.0 * MS)
+    parts = curable_parts(parts_with_contention(seen), 10.0 * MS)
     assert parts["input_wait"] + parts["epoch_gap"] == pytest.approx(11 * MS, rel=0.01)
     assert parts["input_wait"] == pytest.approx(10 * MS, rel=0.01)
     # A cure that needs nothing of the gap leaves it to others.
-    assert curable_parts(seen, 5.0 * MS)["epoch_gap"] == pytest.approx(3 * MS)
+    left = curable_parts(parts_with_contention(seen), 5.0 * MS)["epoch_gap"]
+    assert left == pytest.approx(3 * MS)

@@ -5,17 +5,19 @@ from dataclasses import replace
 import pytest
 
 from fitdoctor.cli.scale import scale_text
+from fitdoctor.contract.evidence.loading import InputFacts
+from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.pricing.scale_out import scale_out
-from synthetic import MS, call_group, fit_workload, loader, slow_pipeline, stage, view, windows
+from synthetic import MS, call_group, fit_workload, loader, slow_pipeline, stage, timed, view
 
-STAGES = (stage("map", 0), stage("from_tensor_slices", 1, inputs=[]))
+STAGES = (stage("map", 0), stage("from_tensor_slices", 1, inputs=()))
 
 
 def test_nothing_is_said_without_both_measurements() -> None:
     assert scale_out(view(fit_workload())) is None
-    assert scale_out(view(fit_workload(probes={"frozen_batch": windows(MS)}))) is None
-    assert scale_out(view(fit_workload(probes={"loader_alone": loader(MS)}))) is None
-    assert scale_out(view(call_group(probes={"frozen_batch": windows(MS)}))) is None
+    assert scale_out(view(fit_workload(found=[timed(FrozenBatch, MS)]))) is None
+    assert scale_out(view(fit_workload(found=[loader(MS)]))) is None
+    assert scale_out(view(call_group(found=[timed(FrozenBatch, MS)]))) is None
 
 
 def test_a_loader_that_waits_needs_no_cores() -> None:
@@ -62,7 +64,7 @@ def test_with_an_accelerator_the_step_takes_one_core() -> None:
 
 
 def test_other_input_cannot_be_sent_away() -> None:
-    seen = view(slow_pipeline(*STAGES, probes={"input": {"kind": "PyDataset"}}))
+    seen = view(slow_pipeline(*STAGES, found=[InputFacts(kind="PyDataset")]))
     need = scale_out(seen)
     assert need is not None
     assert not need.fits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from fitdoctor.proof.measure import Observed
+from fitdoctor.proof.measured import Observed
 from fitdoctor.proof.timeline import Span, Timeline
 
 MS = 1_000_000

@@ -8,10 +8,11 @@ import pytest
 
 from fitdoctor.findings.edits import AppendCall, LongerEpochs, SetKeyword, SkipBatches
 from fitdoctor.findings.place import Where
-from fitdoctor.findings.rounds import Rounds, rounds_of
+from fitdoctor.findings.rounds import Rounds, longest
 from fitdoctor.proof.compared import stretches
 from fitdoctor.proof.equivalence import Equivalence
-from fitdoctor.proof.measure import Limits, measure
+from fitdoctor.proof.measure import measure
+from fitdoctor.proof.measured import Limits
 from fitdoctor.proof.proof_verdict import judge
 from fitdoctor.proof.timeline import Span, Timeline
 from proof.runs import MS, FakeSides, timeline
@@ -164,13 +165,13 @@ def test_the_first_side_need_not_come_to_an_epochs_end_to_see_a_cache_filled() -
 
 def test_the_rounds_of_a_cure_come_from_its_edits() -> None:
     where = Where("/user/train.py", 3)
-    assert rounds_of([]) == Rounds()
-    assert rounds_of([SetKeyword(where, "compile", "jit_compile", "False")]) == Rounds()
-    assert rounds_of([SkipBatches(where, 50)]) == Rounds(steps=50)
-    assert rounds_of([SetKeyword(where, "fit", "validation_freq", "5")]) == Rounds(epochs=5)
-    assert rounds_of([SetKeyword(where, "ModelCheckpoint", "save_freq", '"epoch"')]).epochs == 1
+    assert longest([]) == Rounds()
+    assert SetKeyword(where, "compile", "jit_compile", "False").rounds() == Rounds()
+    assert SkipBatches(where, 50).rounds() == Rounds(steps=50)
+    assert SetKeyword(where, "fit", "validation_freq", "5").rounds() == Rounds(epochs=5)
+    assert SetKeyword(where, "ModelCheckpoint", "save_freq", '"epoch"').rounds().epochs == 1
+    assert AppendCall(where, "map", ".cache()").rounds() == Rounds(settles=1)
     both = [LongerEpochs(where, 25), SetKeyword(where, "fit", "validation_freq", "5")]
-    assert rounds_of(both) == Rounds(epochs=25)
-    assert rounds_of([AppendCall(where, "map", ".cache()")]) == Rounds(settles=1)
+    assert longest(edit.rounds() for edit in both) == Rounds(epochs=25)
     assert Rounds(steps=50, epochs=2).in_steps(None) == 50
     assert Rounds(steps=50, epochs=2).in_steps(100) == 200

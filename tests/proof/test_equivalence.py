@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from fitdoctor.contract.learning import Batch
 from fitdoctor.inside.proof.fingerprint import fingerprint
 from fitdoctor.proof.equivalence import (
     array_difference,
@@ -16,13 +17,13 @@ from fitdoctor.proof.equivalence import (
     relative_difference,
     with_repetition,
 )
-from fitdoctor.proof.learned import OUTPUTS, Batch, Learned
+from fitdoctor.proof.learned import OUTPUTS, Learned
 
 
 def batches(*samples: list[int]) -> tuple[Batch, ...]:
     """Batches of numbers, fingerprinted as the recorder does."""
     found = [fingerprint([np.array(sample, "float32")[:, None]]) for sample in samples]
-    return tuple(Batch(f["d"], f["rows"], f["sum"]) for f in found if f is not None)
+    return tuple(one for one in found if one is not None)
 
 
 def learned(
@@ -228,8 +229,10 @@ def test_fingerprints_see_type_shape_and_order() -> None:
     prints = [
         fingerprint([x]) for x in (base, base.astype("float64"), base.reshape(2, 3), base[::-1])
     ]
-    assert len({p["d"] for p in prints if p}) == 4
-    assert fingerprint([base])["sum"] == fingerprint([base[::-1]])["sum"]  # type: ignore[index]
+    assert len({p.digest for p in prints if p}) == 4
+    one, other = fingerprint([base]), fingerprint([base[::-1]])
+    assert one is not None and other is not None
+    assert one.total == other.total
     assert fingerprint(["no array"]) is None
     assert fingerprint([np.array([b"a", b"b"], object)]) is not None
 
@@ -237,4 +240,4 @@ def test_fingerprints_see_type_shape_and_order() -> None:
 @pytest.mark.parametrize("empty", [np.zeros((0, 3)), np.zeros(0)])
 def test_an_empty_batch_is_a_batch(empty: np.ndarray) -> None:  # type: ignore[type-arg]
     found = fingerprint([empty])
-    assert found is not None and found["rows"] == 0
+    assert found is not None and found.rows == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fitdoctor.proof.equivalence import Equivalence
-from fitdoctor.proof.measure import Limits, Measured
+from fitdoctor.proof.measured import Limits, Measured
 from fitdoctor.proof.proving import Prover
 from fitdoctor.proof.side import Side
 from proof.scripts import write_script

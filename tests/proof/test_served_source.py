@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fitdoctor.contract.options import RunOptions
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.side import Side
 
@@ -35,7 +36,7 @@ json.dump({{
 def report(folder: Path, sources: dict[Path, str] | None) -> dict[str, object]:
     (folder / "runs").mkdir(exist_ok=True)
     side = Side("x", "scripts/train.py", ("--", "-v", "1"), sources=sources)
-    run = run_side(side, folder / "runs", options={"probes": False}, limit_s=1)
+    run = run_side(side, folder / "runs", options=RunOptions(probes=False), limit_s=1)
     assert run.exit_code == 0, run.error
     found: dict[str, object] = json.loads((folder / "report.json").read_text())
     return found
@@ -79,7 +80,7 @@ def test_a_traceback_shows_the_lines_that_ran(tmp_path: Path) -> None:
     from fitdoctor.launch.launcher import child_environment
     from fitdoctor.proof.side import RUN_MAIN
 
-    environment = child_environment(tmp_path / "a.rec", {"sources": str(manifest)})
+    environment = child_environment(tmp_path / "a.rec", RunOptions(sources=str(manifest)))
     done = subprocess.run(
         [sys.executable, str(RUN_MAIN), str(script)],
         env=environment,

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fitdoctor.contract.records import Event
 from fitdoctor.proof.timeline import timeline_of
-from synthetic import MS, fit_workload, recording
+from synthetic import MS, event, fit_workload, recording
 
 
 def test_the_clock_stands_still_while_tensorflow_waits_between_epochs() -> None:
@@ -12,7 +11,7 @@ def test_the_clock_stands_still_while_tensorflow_waits_between_epochs() -> None:
     block = plain.blocks[0]
     late = tuple(t + (700 * MS if i >= 50 else 0) for i, t in enumerate(block.t))
     call = replace(plain.calls[0], dur=plain.calls[0].dur + 700 * MS)
-    waited = Event("iterator_wait", late[50] - 700 * MS, 700 * MS, 0, 50, {})
+    waited = event("iterator_wait", late[50] - 700 * MS, 700 * MS)
     unknown = replace(plain, blocks=(replace(block, t=late),), calls=(call,))
     known = replace(unknown, events=(waited,))
 

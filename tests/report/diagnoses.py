@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from fitdoctor.contract.records import KerasFacts, Machine
 from fitdoctor.findings.diagnosed import (
     Ceiling,
     DiagnosedWorkload,
@@ -93,8 +94,8 @@ def diagnosis(*workloads: DiagnosedWorkload, **changes: Any) -> Diagnosis:
         version="0.1.0",
         script="train.py",
         argv=("--epochs", "1"),
-        machine={"cpus": 2, "affinity": 2, "cgroup_cpus": None, "accelerators": []},
-        keras={"version": "3.15.1", "backend": "tensorflow"},
+        machine=Machine(cpus=2, affinity=2),
+        keras=KerasFacts(version="3.15.1", backend="tensorflow"),
         recorder_ratio=0.003,
         workloads=workloads,
         joint_gain=None,
@@ -125,8 +126,8 @@ def bare_diagnosis() -> Diagnosis:
         version="",
         script="",
         argv=(),
-        machine={},
-        keras={},
+        machine=Machine(),
+        keras=KerasFacts(),
         recorder_ratio=None,
         workloads=(workload,),
         joint_gain=None,

@@ -54,11 +54,12 @@ def _lines() -> list[str]:
         {"n": 2, "op": "range", "inputs": [], "file": "/user/data.py", "line": 2},
     ]
     rows = [
-        {"n": n, "per_batch": 1.0, "ns": 20 * ms, "own_ns": 10 * ms, "own_cpu_ns": 9 * ms}
+        {"n": n, "per_batch": 1.0, "ns": 20 * ms, "cpu_ns": ms, "own_ns": 9 * ms, "own_cpu_ns": ms}
         for n in range(3)
     ]
     windows = {"units": 9, "clean": True, "own_cores": 1.0, "children_cores": 0.0}
-    stacks = {"user_share": 0.9, "lines": [["/user/data.py", 3, "load", 9]], "functions": []}
+    seen = {"samples": 9, "user_share": 0.9, "lock_share": 0.0}
+    stacks = {**seen, "lines": [["/user/data.py", 3, "load", 9]], "functions": []}
     layers = [
         {"name": n, "type": "Dense", "ns": 5 * ms, "parameters": 10, "is_model": False}
         for n in ("dense", "dense_1")

@@ -15,7 +15,10 @@ from fitdoctor.report.step_time import ceiling_words
         (Interval(1.0, 0.97, 1.03), "curing all input would change nothing measurable"),
         (Interval(1.05, 0.9, 1.4), "curing all input would change nothing measurable"),
         (Interval(3.6, 3.2, 3.9), "curing all input would give 3.6× (3.2–3.9)"),
-        (Interval(27, 0.8, 40), "was too disturbed to tell: 27× (0.80–40)"),
+        (
+            Interval(27, 0.8, 40),
+            "too noisy to estimate the gain of curing all input: 27× (0.80–40)",
+        ),
     ],
 )
 def test_words(gain: Interval, words: str) -> None:

@@ -14,6 +14,7 @@ from diagnoses import diagnosis, slow_workload
 from hostile import hostile_recording
 
 from fitdoctor.contract.errors import UsageError
+from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.reader import read_recording
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.report.export.perfetto_trace import check_perfetto, perfetto_trace
@@ -23,7 +24,7 @@ from fitdoctor.report.html.page import render
 from fitdoctor.report.machine import to_text
 from fitdoctor.report.no_source import without_source
 from fitdoctor.report.proof_file import read_proof
-from synthetic import MS, fit_workload, recording, windows
+from synthetic import MS, fit_workload, recording, timed
 
 
 def test_csv_leaves_empty_what_was_not_measured() -> None:
@@ -40,7 +41,7 @@ def test_csv_holds_no_formula(tmp_path: Path) -> None:
 
 def test_a_trace_can_be_read_back() -> None:
     pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
-    made = recording(fit_workload(steps=5, wait=MS, probes={"frozen_batch": windows(MS)}))
+    made = recording(fit_workload(steps=5, wait=MS, found=[timed(FrozenBatch, MS)]))
     trace = pb.Trace()
     trace.ParseFromString(perfetto_trace(made))
     begins = [p for p in trace.packet if p.track_event.type == pb.TrackEvent.TYPE_SLICE_BEGIN]

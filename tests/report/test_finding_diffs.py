@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from diagnoses import diagnosis, finding, healthy_workload, slow_workload
 
-from fitdoctor.contract.records import Recording
+from fitdoctor.contract.records import Header, Recording, Script
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.edits import DropKeyword
 from fitdoctor.findings.finding import Cure, Where
@@ -28,7 +28,7 @@ def script(tmp_path: Path) -> Path:
 
 def recorded(script: Path) -> Recording:
     digest = hashlib.sha256(script.read_bytes()).hexdigest()
-    header = {"cwd": str(script.parent), "script": {"path": "train.py", "argv": []}}
+    header = Header(cwd=str(script.parent), script=Script("train.py"))
     return replace(recording(), header=header, sources={str(script): digest})
 
 

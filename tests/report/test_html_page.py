@@ -12,14 +12,16 @@ import pytest
 from diagnoses import bare_diagnosis, diagnosis, slow_workload
 from hostile import hostile_recording
 
+from fitdoctor.contract.evidence.pipeline import StageTime
+from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.reader import read_recording
-from fitdoctor.contract.records import Event, Recording
+from fitdoctor.contract.records import Event, EventDetail, Recording
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.library.notebook import Report
 from fitdoctor.report.html.page import render
 from fitdoctor.report.proof_file import Proof
 from fitdoctor.report.terminal import render as render_terminal
-from synthetic import MS, fit_workload, recording, slow_pipeline, stage, windows
+from synthetic import MS, fit_workload, recording, slow_pipeline, stage, timed
 
 MOST_BYTES = 1_000_000
 
@@ -59,11 +61,11 @@ def input_bound() -> Recording:
         slow_pipeline(
             stage("batch", 0, batch_size=32),
             stage("map", 1, python=True, parallel=8),
-            stage("range", 2, inputs=[]),
+            stage("range", 2, inputs=()),
             rows=[
-                {"n": 0, "per_batch": 1.0, "ns": 30.0 * MS, "own_ns": 0.0, "own_cpu_ns": 0.0},
-                {"n": 1, "per_batch": 32.0, "ns": 30.0 * MS, "own_ns": 29.0 * MS},
-                {"n": 2, "per_batch": 32.0, "ns": 1.0 * MS, "own_ns": 1.0 * MS},
+                StageTime(0, 1.0, 30 * MS, 30 * MS, 0, 0),
+                StageTime(1, 32.0, 30 * MS, 30 * MS, 29 * MS, 29 * MS),
+                StageTime(2, 32.0, 1 * MS, 1 * MS, 1 * MS, 1 * MS),
             ],
         )
     )
@@ -133,7 +135,7 @@ def test_nothing_measured_is_said_and_not_zero() -> None:
 
 
 def test_a_healthy_training_has_no_finding() -> None:
-    made = recording(fit_workload(probes={"frozen_batch": windows(9.9 * MS)}))
+    made = recording(fit_workload(found=[timed(FrozenBatch, 9.9 * MS)]))
     _, elements = page_of(made)
     assert "Nothing that was measured would make this faster" in " ".join(elements.text.split())
     assert not any("finding" in (a.get("class") or "") for _, a in elements.found)
@@ -159,11 +161,10 @@ def test_findings_show_gain_cure_and_proof() -> None:
 
 def test_a_long_training_is_thinned_and_says_so() -> None:
     marks = tuple(
-        Event("validation", 10**9 + i * 10 * MS, MS, 0, i, {}) for i in range(0, 100_000, 100)
+        Event("validation", 10**9 + i * 10 * MS, MS, 0, i, EventDetail())
+        for i in range(0, 100_000, 100)
     )
-    made = recording(
-        fit_workload(steps=100_000, probes={"frozen_batch": windows(9 * MS)}, events=marks)
-    )
+    made = recording(fit_workload(steps=100_000, found=[timed(FrozenBatch, 9 * MS)], events=marks))
     page, elements = page_of(made)
     assert len(page.encode()) < MOST_BYTES
     chart = json.loads(elements.blocks["data"])["steps"][0]
@@ -229,7 +230,7 @@ def test_hostile_texts_in_a_browser(tmp_path: Path, width: int, dark: bool) -> N
 
 @in_a_browser
 def test_a_long_training_can_be_zoomed_into(tmp_path: Path) -> None:
-    made = recording(fit_workload(steps=100_000, probes={"frozen_batch": windows(9 * MS)}))
+    made = recording(fit_workload(steps=100_000, found=[timed(FrozenBatch, 9 * MS)]))
     press = "document.querySelector('.zoom button[data-{}]').click()"
     answers = seen_in_browser(
         render(diagnose(made), made),

@@ -10,11 +10,12 @@ import pytest
 from diagnoses import bare_diagnosis, diagnosis, healthy_workload, slow_workload
 from hostile import hostile_recording
 
+from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.reader import read_recording
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.report.machine import to_json
-from synthetic import MS, call_group, fit_workload, recording, windows
+from synthetic import MS, call_group, fit_workload, recording, timed
 
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "docs" / "report.schema.json").read_text(encoding="utf-8")
@@ -39,7 +40,7 @@ def test_it_refuses_what_is_no_report() -> None:
         bare_diagnosis(),
         diagnosis(healthy_workload()),
         diagnosis(slow_workload()),
-        diagnose(recording(fit_workload(wait=MS, probes={"frozen_batch": windows(9 * MS)}))),
+        diagnose(recording(fit_workload(wait=MS, found=[timed(FrozenBatch, 9 * MS)]))),
         diagnose(recording(call_group())),
     ],
 )

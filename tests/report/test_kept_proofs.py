@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fitdoctor.contract.records import Recording
+from fitdoctor.contract.records import Header, Recording
 from fitdoctor.report.kept_proofs import KEPT, keep, kept_proof
 from synthetic import recording
 
@@ -25,7 +25,7 @@ def script(tmp_path: Path) -> Path:
 
 def recorded(script: Path) -> Recording:
     digest = hashlib.sha256(script.read_bytes()).hexdigest()
-    return replace(recording(), header={"cwd": str(script.parent)}, sources={"train.py": digest})
+    return replace(recording(), header=Header(cwd=str(script.parent)), sources={"train.py": digest})
 
 
 def test_none_where_nothing_was_proven(script: Path, tmp_path: Path) -> None:

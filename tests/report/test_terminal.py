@@ -7,6 +7,7 @@ from diagnoses import MS, bare_diagnosis, diagnosis, finding, healthy_workload, 
 from rich.cells import cell_len
 
 from fitdoctor.analysis.anomalies import IteratorWaits
+from fitdoctor.contract.records import Accelerator, KerasFacts, Machine
 from fitdoctor.findings.diagnosed import Diagnosis, Health, Part, StepTime
 from fitdoctor.findings.finding import Cure, Where
 from fitdoctor.intervals import Interval
@@ -45,10 +46,12 @@ def test_only_commands_that_exist_are_named() -> None:
 
 
 def test_not_judged_does_not_say_that_nothing_helps() -> None:
-    workload = healthy_workload(verdict="not-judged", sentence="", step=None, breakdown=())
+    workload = healthy_workload(
+        verdict="not-judged", sentence="Not judged.", step=None, breakdown=()
+    )
     text = screen(diagnosis(workload))
     assert "No finding" not in text
-    assert "There was not enough to judge." in text
+    assert "Not judged." in text
     assert "was not measured: no steady state" in text
 
 
@@ -84,8 +87,8 @@ def test_hostile_strings_cannot_steer_the_terminal() -> None:
         workload,
         healthy_workload(kind=HOSTILE, total_ns=1),
         script=HOSTILE,
-        keras={"version": HOSTILE, "backend": HOSTILE},
-        machine={HOSTILE: HOSTILE},
+        keras=KerasFacts(version=HOSTILE, backend=HOSTILE),
+        machine=Machine(platform=HOSTILE, accelerators=(Accelerator(name=HOSTILE),)),
         recording=HOSTILE,
     )
     text = screen(shown, verbose=True)
@@ -122,12 +125,12 @@ def test_the_order_of_the_screen() -> None:
     text = screen(diagnosis(slow_workload(), health=(Health("info", "a short recording"),)))
     wanted = [
         "412 steps, 380 in steady state",
-        "note: a short recording",
         "Two thirds of every step",
+        "note: a short recording",
         "warning: another process used 40 % of the CPU",
         "One step of fit (train.py:88) costs 148 ms",
         "waiting for data  96.0 ms  65 %  ████",
-        "With data already in memory a step takes 41.0 ms",
+        "With its data in memory a step takes 41.0 ms",
         "What would help",
         "IN002 [*] serial-reads       data.py:31     61.7 ms   2.4× (1.90–2.6)",
         "why  The loader reads one file at a time",
@@ -157,13 +160,13 @@ def test_of_several_workloads_the_longest_and_those_with_findings_are_shown_in_f
     text = screen(diagnosis(small, slow_workload(), longest, joint_gain=Interval(1.2, 1.1, 1.3)))
     assert text.count("One step of") == 2
     assert "predict (eval.py:9), called 400 times, 412 steps: The training runs" in text
-    assert "All of it together: 1.20× (1.10–1.30)" in text
+    assert "All workloads together: 1.20× (1.10–1.30)" in text
 
 
 @pytest.mark.parametrize(
     ("ended", "code", "number", "words"),
     [
-        ("examined", 0, None, "--continue lets it go on"),
+        ("examined", 0, None, "--continue keeps it running"),
         ("crashed", 1, None, "Your script failed (exit code 1)"),
         ("interrupted", None, 2, "was interrupted"),
         ("killed", None, 9, "SIGKILL, often: out of memory"),
@@ -197,10 +200,21 @@ def test_small_texts() -> None:
     assert for_encoding("2.4×", "utf-8") == "2.4×"
 
 
-def test_waits_by_chance_are_told_where_there_were_some() -> None:
+@pytest.mark.parametrize(("count", "often"), [(1, "once"), (2, "2 times")])
+def test_stalls_between_epochs_are_shown_where_there_were_some(count: int, often: str) -> None:
     none = healthy_workload(iterator_waits=IteratorWaits(0, 0.0))
-    some = healthy_workload(iterator_waits=IteratorWaits(2, 706e6))
-    assert "by chance" not in screen(diagnosis(none))
+    some = healthy_workload(iterator_waits=IteratorWaits(count, 706e6))
+    assert "stalled" not in screen(diagnosis(none))
     text = " ".join(screen(diagnosis(some)).split())
-    assert "TensorFlow waited 706 ms by chance, 2 times" in text
-    assert "not counted above" in text
+    assert f"TensorFlow stalled {often} for 706 ms between epochs (not counted;" in text
+
+
+def test_the_verdict_comes_before_all_else() -> None:
+    shown = diagnosis(slow_workload(), ended="examined", health=(Health("info", "short"),))
+    lines = [line for line in screen(shown).split("\n") if line]
+    assert lines[1].strip() == "Two thirds of every step is spent waiting for data."
+
+
+def test_the_spread_of_a_step_is_p10_to_p90() -> None:
+    text = " ".join(screen(diagnosis(slow_workload())).split())
+    assert "costs 148 ms (p10–p90 inside an epoch: 140 ms – 162 ms)" in text

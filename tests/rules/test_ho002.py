@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.analysis.view import view_of
+from fitdoctor.analysis.build_view import view_of
 from fitdoctor.contract.records import CallbackTotal, Event, Probe, RecordedWorkload
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.place import Where

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fitdoctor.analysis.view import view_of
+from fitdoctor.analysis.build_view import view_of
 from fitdoctor.contract.records import Event
 from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword
 from fitdoctor.findings.place import Where

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fitdoctor.contract.evidence.device import Device
+from fitdoctor.contract.evidence.loading import InputFacts
+from fitdoctor.contract.evidence.step import FrozenBatch, Threads
+from fitdoctor.contract.options import ForcedSettings
 from fitdoctor.trials.suspicion import suspected
-from synthetic import MS, fit_workload, loader, recording, windows
+from synthetic import MS, fit_workload, loader, recording, timed
 
 
 def with_threads(asked: int | None, allowed: int):
-    probes = {"threads": {"asked": asked, "allowed": allowed}}
-    return recording(fit_workload(probes=probes))
+    return recording(fit_workload(found=[Threads(asked, allowed, "tensorflow")]))
 
 
 def test_nothing_to_try_where_threads_fit_the_cores() -> None:
@@ -22,13 +25,13 @@ def test_the_own_backend_is_not_tried() -> None:
 
 def test_more_threads_than_cores_are_tried() -> None:
     (trial,) = suspected(with_threads(32, 1))
-    assert trial.forced == {"threads": 1}
+    assert trial.forced == ForcedSettings(threads=1)
     assert trial.reason == "32 threads are asked for on 1 allowed core"
 
 
 def test_other_backends_when_asked_for() -> None:
     (trial,) = suspected(with_threads(2, 2), ("jax",))
-    assert trial.forced == {"backend": "jax"}
+    assert trial.forced == ForcedSettings(backend="jax")
 
 
 def test_a_script_that_ended_by_itself_is_tried_too() -> None:
@@ -42,13 +45,13 @@ def test_a_script_that_failed_is_not_run_again() -> None:
 
 
 def on_the_gpu(kind: str, loading: float):
-    probes = {
-        "input": {"kind": kind},
-        "device": {"kind": "gpu", "replicas": 1},
-        "frozen_batch": windows(0.4 * MS),
-        "loader_alone": loader(loading),
-    }
-    return recording(fit_workload(period=20 * MS, step=1 * MS, wait=19 * MS, probes=probes))
+    found = (
+        InputFacts(kind=kind),
+        Device(kind="gpu"),
+        timed(FrozenBatch, 0.4 * MS),
+        loader(loading),
+    )
+    return recording(fit_workload(period=20 * MS, step=1 * MS, wait=19 * MS, found=found))
 
 
 def test_no_other_device_where_the_loader_is_the_limit() -> None:
@@ -57,7 +60,7 @@ def test_no_other_device_where_the_loader_is_the_limit() -> None:
 
 def test_the_cpu_is_tried_where_steps_are_short() -> None:
     (trial,) = suspected(on_the_gpu("PyDataset", 2 * MS))
-    assert trial.forced == {"device": "cpu"}
+    assert trial.forced == ForcedSettings(device="cpu")
 
 
 def test_arrays_are_picked_on_the_device() -> None:

@@ -106,7 +106,7 @@ def _wait(rows: list[Row]) -> float:
 
 def stalls(workload: RecordedWorkload) -> Stalls | None:
     """Single steps that took far longer than the others, after the first ones."""
-    if workload.kind == "loop" and workload.detail.get("backend") == "jax":
+    if workload.kind == "loop" and workload.detail.backend == "jax":
         return None  # steps are only enqueued; the wait for all of them is where one is read
     rows = [row for row in rows_of(workload) if row.period is not None][3:]
     if len(rows) < 20:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
-from fitdoctor.contract.records import Recording
+from fitdoctor.contract.records import Accelerator, DeviceProcess, Recording, Sample
 from fitdoctor.units import percent
 
 Message = tuple[str, str]  # level, text
@@ -21,16 +20,15 @@ NORMAL = ("power limit",)
 
 def device_health(recording: Recording) -> list[Message]:
     """What the reader must know of the GPUs before trusting times on them."""
-    devices = recording.machine.get("accelerators") or []
     found: list[Message] = []
-    for number, device in enumerate(devices):
+    for number, device in enumerate(recording.machine.accelerators):
         found.extend(_others(number, device))
         found.extend(_held_down(number, recording.samples))
     return found
 
 
-def _others(number: int, device: dict[str, Any]) -> list[Message]:
-    others = device.get("processes") or []
+def _others(number: int, device: Accelerator) -> list[Message]:
+    others = device.processes
     if not others:
         return []
     names = ", ".join(_named(process) for process in others)
@@ -43,21 +41,21 @@ def _others(number: int, device: dict[str, Any]) -> list[Message]:
     ]
 
 
-def _named(process: dict[str, Any]) -> str:
-    name, memory = process.get("name"), process.get("memory_bytes")
-    text = f"{name} (process {process['pid']}" if name else f"(process {process['pid']}"
+def _named(process: DeviceProcess) -> str:
+    name, memory = process.name, process.memory_bytes
+    text = f"{name} (process {process.pid}" if name else f"(process {process.pid}"
     return text + (f", {memory / 2**30:.1f} GiB)" if memory else ")")
 
 
-def _held_down(number: int, samples: Sequence[dict[str, Any]]) -> list[Message]:
+def _held_down(number: int, samples: Sequence[Sample]) -> list[Message]:
     at_work = 0
     reasons: Counter[str] = Counter()
     for sample in samples:
-        devices = sample.get("gpu") or []
-        if number >= len(devices) or (devices[number].get("util") or 0) < AT_WORK_PERCENT:
+        devices = sample.gpu or ()
+        if number >= len(devices) or (devices[number].util or 0) < AT_WORK_PERCENT:
             continue
         at_work += 1
-        reasons.update(devices[number].get("held") or ())
+        reasons.update(devices[number].held or ())
     return [
         (
             "info" if reason in NORMAL else "warning",

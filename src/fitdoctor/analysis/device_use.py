@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fitdoctor.contract.evidence.device import DeviceTime
 from fitdoctor.contract.records import RecordedWorkload
 
 # A device that works less of a step than this waits for the host, whatever the step is made of.
@@ -12,7 +13,7 @@ IDLE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class DeviceTime:
+class DeviceUse:
     """Nanoseconds per step on the device; what is left of the step it waits."""
 
     compute_ns: float
@@ -42,15 +43,15 @@ class DeviceTime:
         }
 
 
-def device_time(workload: RecordedWorkload, step_ns: float) -> DeviceTime | None:
+def device_use(workload: RecordedWorkload, step_ns: float) -> DeviceUse | None:
     """The device's share of a step that takes `step_ns`; None where it was not measured."""
-    data = workload.result("device_time")
-    if not data:
+    found = workload.found(DeviceTime)
+    if found is None:
         return None
-    compute, busy = float(data["compute_ns"]), float(data["busy_ns"])
-    return DeviceTime(
+    compute, busy = found.compute_ns, found.busy_ns
+    return DeviceUse(
         compute_ns=compute,
         copy_ns=max(0.0, busy - compute),
         idle_ns=max(0.0, step_ns - busy),
-        kernels=float(data["kernels"]),
+        kernels=found.kernels,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from typing import Any
 
+from fitdoctor.contract.evidence.timing import TimedBeside
 from fitdoctor.intervals import Interval
 
 # Windows a second apart differ by this much on a quiet machine for no reason we can name.
@@ -27,10 +27,9 @@ def from_windows(values: Sequence[float]) -> Interval | None:
     return Interval(middle, max(middle * 0.2, middle - half), middle + half)
 
 
-def ratio_in_turns(data: dict[str, Any]) -> Interval | None:
+def ratio_in_turns(found: TimedBeside) -> Interval | None:
     """What a change leaves of a step, where both were timed in turns: the median of the rounds."""
-    base, changed = data.get("base_ns") or (), data.get("ns") or ()
-    pairs = zip(changed, base, strict=False)
+    pairs = zip(found.ns, found.base_ns or (), strict=False)
     return from_windows([after / before for after, before in pairs if before > 0])
 
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from fitdoctor.analysis.costs import Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
 from fitdoctor.analysis.rows import compile_events
+from fitdoctor.analysis.start_up import covered
+from fitdoctor.contract.evidence.loop import CallAlternatives
+from fitdoctor.contract.limits import GROUP_CALLS, GROUP_STEPS_PER_CALL
 from fitdoctor.contract.records import CallRow, RecordedWorkload
 
-MIN_CALLS = 8
-MAX_STEPS_PER_CALL = 4
 # Keras makes a pipeline for every call on TensorFlow: that is the call's start, no retracing.
 PIPELINE = "Dataset_"
 
@@ -24,9 +25,9 @@ def is_group(workload: RecordedWorkload) -> bool:
     calls = workload.calls
     if workload.kind.endswith("_on_batch"):
         return len(calls) >= 2
-    if len(calls) < MIN_CALLS:
+    if len(calls) < GROUP_CALLS:
         return False
-    return sum(call.steps for call in calls) <= MAX_STEPS_PER_CALL * len(calls)
+    return sum(call.steps for call in calls) <= GROUP_STEPS_PER_CALL * len(calls)
 
 
 def group_costs(
@@ -87,8 +88,9 @@ def _consecutive(
 
 
 def _inside(spans: Sequence[Span], begin: int, end: int) -> int:
-    """How much of a stretch of time the spans cover; they do not overlap each other."""
-    return sum(max(0, min(end, until) - max(begin, since)) for since, until in spans)
+    """How much of a stretch of time the spans cover, where some lie inside others."""
+    within = ((max(begin, since), min(end, until)) for since, until in spans)
+    return covered((since, until) for since, until in within if since < until)
 
 
 def _parts(
@@ -119,7 +121,7 @@ def _compiling(workload: RecordedWorkload, calls: list[CallRow]) -> list[float]:
     events = [
         event
         for event in compile_events(workload)
-        if not str(event.detail.get("name", "")).startswith(PIPELINE)
+        if not (event.detail.name or "").startswith(PIPELINE)
     ]
     return [
         float(min(call.dur, sum(e.dur for e in events if call.t <= e.t <= call.t + call.dur)))
@@ -134,8 +136,8 @@ def _with_its_surroundings(
 
     A new function is also optimised and given its resources, which no trace tells.
     """
-    same = (workload.result("alternatives") or {}).get("same")
-    if not compiling or not same or not same.get("ns"):
+    tried = workload.found(CallAlternatives)
+    if not compiling or tried is None or not tried.same.ns:
         return compiling
-    plain = float(statistics.median(same["ns"]))
+    plain = float(statistics.median(tried.same.ns))
     return max(compiling, statistics.fmean(call.dur for call in calls) - plain)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fitdoctor.analysis.device_health import Message, device_health
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.device import Device
+from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.contract.records import RecordedWorkload, Recording
 
 FEW_STEPS = 30
@@ -17,9 +19,7 @@ def workload_health(view: View) -> list[Message]:
     costs = view.costs
     found: list[Message] = []
     if costs.steady_steps < FEW_STEPS:
-        found.append(
-            ("warning", f"only {costs.steady_steps} steps in steady state; more make it surer")
-        )
+        found.append(("warning", f"only {costs.steady_steps} steady steps: intervals are wide"))
     if costs.disturbed_share > 0:
         found.append(
             (
@@ -30,14 +30,14 @@ def workload_health(view: View) -> list[Message]:
         )
     dirty = sorted(
         name
-        for name, probe in view.recorded.probes.items()
-        if probe.is_ok and probe.data.get("clean") is False
+        for name, found in view.recorded.evidence.by_name.items()
+        if isinstance(found, Timed) and not found.clean
     )
     if dirty:
         found.append(
             (
                 "warning",
-                f"no undisturbed moment for: {', '.join(dirty)} (other processes used the CPU)",
+                f"measured under load: {', '.join(dirty)} (other processes used the CPU)",
             )
         )
     real = view.costs.total if view.runs_ahead else view.core
@@ -51,11 +51,11 @@ def workload_health(view: View) -> list[Message]:
         )
     if not (view.is_group or view.runs_ahead) and costs.p90_ns > NOISY_SPREAD * costs.p10_ns > 0:
         found.append(("info", "step times vary widely; the mean is used"))
-    device = view.result("device") or {}
-    if view.accelerators and device.get("kind") == "cpu":
+    device = view.found(Device)
+    if view.accelerators and device is not None and device.kind == "cpu":
         why = "this build of the backend has no GPU support"
-        if device.get("built_for_gpu") is not False:
-            why = f"it sees only {', '.join(device.get('seen') or ['the CPU'])}"
+        if device.built_for_gpu is not False:
+            why = f"it sees only {', '.join(device.seen or ('the CPU',))}"
         found.append(
             ("warning", f"there is a GPU in this machine, but Keras computes on the CPU: {why}")
         )
@@ -90,9 +90,13 @@ def recording_health(recording: Recording) -> list[Message]:
     found: list[Message] = list(recording.notes)
     if recording.broken_lines:
         found.append(
-            ("warning", f"{recording.broken_lines} unreadable lines in the recording were skipped")
+            (
+                "warning",
+                f"{recording.broken_lines} damaged records were left out, "
+                f"the first one because of: {recording.damage[0]}",
+            )
         )
-    throttled = [s["throttled"] for s in recording.samples if s.get("throttled") is not None]
+    throttled = [one.throttled for one in recording.samples if one.throttled is not None]
     if len(throttled) > 1 and throttled[-1] > throttled[0]:
         found.append(
             (
@@ -103,7 +107,7 @@ def recording_health(recording: Recording) -> list[Message]:
         )
     found.extend(device_health(recording))
     machine = recording.machine
-    affinity, cpus = machine.get("affinity"), machine.get("cpus")
+    affinity, cpus = machine.affinity, machine.cpus
     if affinity and cpus and affinity < cpus:
         found.append(("info", f"the process may use {affinity} of {cpus} cores"))
     return found

@@ -15,10 +15,10 @@ NARROW_SHARE = 0.3
 
 def input_line(view: View) -> str | None:
     """What is known of the input, or None where nothing is."""
-    kind = view.input.get("kind")
+    kind = view.input.kind
     if not kind:
         return None
-    parts = [_what(view, str(kind))]
+    parts = [_what(view, kind)]
     loader = view.loader
     if loader is not None:
         rate = f"{duration(loader.ns.value)} a batch"
@@ -46,12 +46,12 @@ def _what(view: View, kind: str) -> str:
         names = [stage.op for stage in reversed(view.stages) if stage.op not in _QUIET]
         return f"{kind}: {' > '.join(names)}" if names else kind
     facts = view.input
-    name = facts.get("name")
+    name = facts.name
     text = f"{kind} {name}" if name and name != kind else kind
-    if "workers" in facts:
-        in_processes = facts.get("use_multiprocessing") or kind == "DataLoader"
+    if facts.workers is not None:
+        in_processes = facts.use_multiprocessing or kind == "DataLoader"
         how = "processes" if in_processes else "threads"
-        count = facts["workers"]
+        count = facts.workers
         text += f", {count or 'no'} worker{'' if count == 1 else f' {how}'}"
     return text
 

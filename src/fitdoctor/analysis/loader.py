@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fitdoctor.analysis.estimate import from_means, from_windows
 from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.contract.evidence.loading import BatchInProcess, GeneratorInPlace, LoaderAlone
+from fitdoctor.contract.evidence.timing import NativePart
+from fitdoctor.contract.places import Seen
 from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
 
@@ -32,25 +35,30 @@ class Loader:
     native_share: float | None = None  # of its Python code's time: inside native calls
     repeats: bool = False  # no random number was drawn for a batch: the work can be done once
 
+    @property
+    def busy_cores(self) -> float:
+        """CPU use of this process and its workers."""
+        return self.cores + self.children_cores
+
 
 def loader_of(workload: RecordedWorkload, core: Interval) -> Loader | None:
     """The loader alone, or in place where it can be read only once; None if neither was seen."""
-    data = workload.result("loader_alone")
-    if data is None:
+    alone = workload.found(LoaderAlone)
+    if alone is None:
         return _source(workload) or _watched(workload, core)
-    ns = _loading(data["ns"], core)
+    ns = _loading(alone.ns, core)
     if ns is None:
         return None
-    stacks = data.get("stacks") or {}
+    stacks = alone.stacks
     return Loader(
         ns=ns,
-        cores=float(data["own_cores"]),
-        children_cores=float(data["children_cores"]),
-        user_share=stacks.get("user_share"),
-        lock_share=stacks.get("lock_share"),
-        hot_line=_top(stacks.get("lines")),
-        hot_function=_top(stacks.get("functions")),
-        batch_bytes=data.get("bytes"),
+        cores=alone.own_cores,
+        children_cores=alone.children_cores,
+        user_share=stacks.user_share if stacks else None,
+        lock_share=stacks.lock_share if stacks else None,
+        hot_line=_top(stacks.lines) if stacks else None,
+        hot_function=_top(stacks.functions) if stacks else None,
+        batch_bytes=alone.bytes,
         in_place=False,
         native_share=_made_natively(workload),
     )
@@ -58,13 +66,13 @@ def loader_of(workload: RecordedWorkload, core: Interval) -> Loader | None:
 
 def _source(workload: RecordedWorkload) -> Loader | None:
     """A generator, measured where it ran: on the thread that pulled it."""
-    data = workload.result("source")
-    if not data or not data.get("count"):
+    seen = workload.found(GeneratorInPlace)
+    if seen is None or not seen.count:
         return None
-    wall = data["wall_ns"] / data["count"]
+    wall = seen.wall_ns / seen.count
     return Loader(
         ns=Interval.around(wall, 0.1),
-        cores=data["cpu_ns"] / max(1, data["wall_ns"]),
+        cores=seen.cpu_ns / max(1, seen.wall_ns),
         children_cores=0.0,
         user_share=1.0,
         lock_share=None,
@@ -72,8 +80,8 @@ def _source(workload: RecordedWorkload) -> Loader | None:
         hot_function=None,
         batch_bytes=None,
         in_place=True,
-        native_share=native_share(data.get("native"), data["cpu_ns"] / data["count"]),
-        repeats=(data.get("native") or {}).get("random") is False,
+        native_share=native_share(seen.native, seen.cpu_ns / seen.count),
+        repeats=seen.native is not None and seen.native.random is False,
     )
 
 
@@ -85,7 +93,7 @@ def _watched(workload: RecordedWorkload, core: Interval) -> Loader | None:
     part = seen.parts["loading"]
     ns = core.value * seen.loading
     # On JAX the last step may still be computed meanwhile; torch's threads spin for a while.
-    alone = workload.detail.get("backend") in ("jax", "torch")
+    alone = workload.detail.backend in ("jax", "torch")
     cores = seen.cores("loading", own_thread=alone)
     hot = seen.hot_line("loading")
     return Loader(
@@ -93,36 +101,34 @@ def _watched(workload: RecordedWorkload, core: Interval) -> Loader | None:
         cores=cores,
         children_cores=0.0,
         user_share=1.0,
-        lock_share=part["lock_held"] / max(1, part["samples"]),
+        lock_share=part.lock_held / max(1, part.samples),
         hot_line=hot,
         hot_function=hot,
         batch_bytes=None,
         in_place=True,
         native_share=native_share(seen.native, ns * cores),
-        repeats=(seen.native or {}).get("random") is False,
+        repeats=seen.native is not None and seen.native.random is False,
     )
 
 
 def _made_natively(workload: RecordedWorkload) -> float | None:
-    made = workload.result("in_process")
-    if not made:
-        return None
-    return native_share(made.get("native"), float(made.get("thread_cpu_ns", 0)))
+    made = workload.found(BatchInProcess)
+    return native_share(made.native, made.thread_cpu_ns) if made is not None else None
 
 
-def native_share(traced: dict[str, Any] | None, untraced_ns: float) -> float | None:
+def native_share(traced: NativePart | None, untraced_ns: float) -> float | None:
     """The part of a batch's time in native calls, of one batch that was traced."""
-    if not traced or untraced_ns <= 0:
+    if traced is None or untraced_ns <= 0:
         return None
-    native = float(traced["native_ns"])
-    if traced["complete"] and traced["traced_ns"] < SAME_WORK * untraced_ns:
+    native = float(traced.native_ns)
+    if traced.complete and traced.traced_ns < SAME_WORK * untraced_ns:
         return None  # another kind of batch than the usual one
-    if not traced["complete"]:
-        untraced_ns = native + (traced["traced_ns"] - native) / TRACING_FACTOR
+    if not traced.complete:
+        untraced_ns = native + (traced.traced_ns - native) / TRACING_FACTOR
     return min(1.0, native / max(1.0, untraced_ns))
 
 
-def _loading(windows: list[float], core: Interval) -> Interval | None:
+def _loading(windows: Sequence[float], core: Interval) -> Interval | None:
     """Time per batch: the mean, since training waits for rare long batches, too.
 
     But never longer than training itself took for a step, unless batches typically are:
@@ -137,5 +143,5 @@ def _loading(windows: list[float], core: Interval) -> Interval | None:
     return Interval(value, min(typical.low, value), max(core.high, value))
 
 
-def _top(rows: list[list[Any]] | None) -> tuple[str, int, str] | None:
-    return (str(rows[0][0]), int(rows[0][1]), str(rows[0][2])) if rows else None
+def _top(rows: Sequence[Seen]) -> tuple[str, int, str] | None:
+    return rows[0][:3] if rows else None

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
 from fitdoctor.analysis.estimate import from_windows
+from fitdoctor.contract.evidence.loading import InputFacts, StageFacts
+from fitdoctor.contract.evidence.pipeline import ChangedPipeline, StageTime, StageTimes
 from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
 
 # From so many passes on, what each of them begins with is part of the mean.
 WHOLE_EPOCHS = 3.0
+
+Changed = TypeVar("Changed", bound=ChangedPipeline)
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,13 @@ class StageCost:
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(Generic[Changed]):
     """The pipeline with one thing changed, beside the pipeline as written."""
 
     ns: Interval  # per batch
     as_written: Interval
     cores: float
-    data: dict[str, Any]
+    found: Changed
     first_saved_ns: float = 0.0  # of each epoch's first batch, spread over the epoch
 
     @property
@@ -59,57 +63,55 @@ class Trial:
 
 def stage_costs(workload: RecordedWorkload) -> tuple[StageCost, ...]:
     """The stages from the last to the sources; empty for other kinds of input."""
-    facts = (workload.result("input") or {}).get("stages", ())
-    rows = {int(row["n"]): row for row in (workload.result("stages") or {}).get("rows", ())}
-    return tuple(
-        _stage(fact, rows.get(int(fact.get("n", number)), {}), number)
-        for number, fact in enumerate(facts)
-    )
+    facts, times = workload.found(InputFacts), workload.found(StageTimes)
+    rows = {row.n: row for row in times.rows} if times is not None else {}
+    return tuple(_stage(one, rows.get(one.n)) for one in (facts.stages if facts else ()))
 
 
-def _stage(fact: dict[str, Any], row: dict[str, Any], number: int) -> StageCost:
+def _stage(fact: StageFacts, row: StageTime | None) -> StageCost:
     return StageCost(
-        number=int(fact.get("n", number)),
-        op=str(fact.get("op", "")),
-        file=fact.get("file"),
-        line=fact.get("line"),
-        python=bool(fact.get("python")),
-        random=bool(fact.get("random")),
-        reorders=bool(fact.get("reorders")),
-        parallel=fact.get("parallel"),
-        inputs=tuple(int(n) for n in fact.get("inputs", ())),
-        batch_size=fact.get("batch_size"),
-        buffer_size=fact.get("buffer_size"),
-        per_batch=row.get("per_batch"),
-        ns=row.get("ns"),
-        own_ns=row.get("own_ns"),
-        own_cpu_ns=row.get("own_cpu_ns"),
-        element_bytes=row.get("element_bytes"),
-        via=fact.get("via"),
+        number=fact.n,
+        op=fact.op,
+        file=fact.file,
+        line=fact.line,
+        python=fact.python,
+        random=fact.random,
+        reorders=fact.reorders,
+        parallel=fact.parallel,
+        inputs=fact.inputs,
+        batch_size=fact.batch_size,
+        buffer_size=fact.buffer_size,
+        per_batch=row.per_batch if row else None,
+        ns=row.ns if row else None,
+        own_ns=row.own_ns if row else None,
+        own_cpu_ns=row.own_cpu_ns if row else None,
+        element_bytes=row.element_bytes if row else None,
+        via=fact.via,
     )
 
 
 def trial_of(
-    workload: RecordedWorkload, name: str, steps_per_epoch: float | None = None
-) -> Trial | None:
+    workload: RecordedWorkload, kind: type[Changed], steps_per_epoch: float | None = None
+) -> Trial[Changed] | None:
     """A trial's result, or None where it was not made.
 
     The first batch of every epoch comes later than the others (a shuffle buffer fills); its
     time is spread over the epoch, unless so many epochs were read that it is in their mean.
     """
-    data = workload.result(name)
-    if not data:
+    found = workload.found(kind)
+    if found is None:
         return None
-    after, before = from_windows(data.get("ns") or ()), from_windows(data.get("as_written") or ())
+    after, before = from_windows(found.ns), from_windows(found.as_written)
     if after is None or before is None:
         return None
     sooner = 0.0
     if steps_per_epoch:
-        first, first_before = data.get("first_ns", 0), data.get("as_written_first_ns", 0)
+        first, first_before = found.first_ns, found.as_written_first_ns
         # A cached pass has no first batch of its own that was timed.
         sooner = max(0.0, first_before - first) / steps_per_epoch if first else 0.0
-        read = float(data.get("units") or 0.0)  # batches of the changed one, in as much time
-        if read * min(1.0, after.value / before.value) < WHOLE_EPOCHS * steps_per_epoch:
+        # Batches of the changed one, in as much time.
+        read = found.units * min(1.0, after.value / before.value) if before.value else 0.0
+        if read < WHOLE_EPOCHS * steps_per_epoch:
             after += Interval.exact(first / steps_per_epoch)
             before += Interval.exact(first_before / steps_per_epoch)
-    return Trial(after, before, float(data.get("own_cores", 0.0)), data, first_saved_ns=sooner)
+    return Trial(after, before, found.own_cores, found, first_saved_ns=sooner)

@@ -48,8 +48,8 @@ def start_up(recording: Recording) -> StartUp | None:
         return None
     events = [event for event in recording.events if event.name == "import"]
     before = [(e.t, e.t + e.dur) for e in events if e.t < call.t]
-    imports = _covered(before)
-    modules = {str(event.detail.get("module", "")): event.dur for event in events}
+    imports = covered(before)
+    modules = {event.detail.module or "": event.dur for event in events}
     return StartUp(
         imports=imports,
         by_module=modules,
@@ -59,7 +59,7 @@ def start_up(recording: Recording) -> StartUp | None:
     )
 
 
-def _covered(spans: Iterable[tuple[int, int]]) -> int:
+def covered(spans: Iterable[tuple[int, int]]) -> int:
     """The length that spans cover together, where some lie inside others."""
     total = 0
     end: int | None = None

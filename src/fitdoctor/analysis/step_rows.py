@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fitdoctor.analysis.model_costs import BACKWARD, layer_costs, outer_layers
+from fitdoctor.analysis.model_costs import layer_costs, outer_layers
+from fitdoctor.contract.evidence.model import MachineCeiling
+from fitdoctor.contract.limits import FORWARD_PASSES_PER_STEP
 from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
 
@@ -43,7 +45,7 @@ class StepRow:
 def step_rows(
     workload: RecordedWorkload, step: Interval | None, optimizer: Interval | None
 ) -> tuple[StepRow, ...]:
-    """The rows, the dearest layer first; empty where layers were not timed.
+    """The rows, the costliest layer first; empty where layers were not timed.
 
     Parts that are timed one by one may take longer than together: then all of them are scaled
     to the step, and nothing is left over.
@@ -51,10 +53,14 @@ def step_rows(
     layers = [layer for layer in outer_layers(layer_costs(workload)) if not layer.is_model]
     if step is None or not layers:
         return ()
-    ceiling = workload.result("machine_ceiling")
+    ceiling = workload.found(MachineCeiling)
     rows = []
     for layer in layers:
-        ns = layer.step.value if layer.step is not None else BACKWARD * layer.forward_ns
+        ns = (
+            layer.step.value
+            if layer.step is not None
+            else FORWARD_PASSES_PER_STEP * layer.forward_ns
+        )
         needed = layer.needed_ns(ceiling)
         rate = min(1.0, needed / ns) if needed is not None and ns > 0 else None
         alone = layer.step is not None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
+from fitdoctor.contract.evidence.loop import LoopLines, LoopShare
+from fitdoctor.contract.evidence.timing import NativePart
 from fitdoctor.contract.records import RecordedWorkload
 
 # Fewer samples, or iterations, say too little.
@@ -16,15 +17,15 @@ LEAST_ERROR = 0.1
 
 
 @dataclass(frozen=True)
-class LoopLines:
+class WatchedLoop:
     """Shares of the loop's time, and what was seen in each."""
 
     loading: float
     step: float
     own: float
     samples: int
-    parts: dict[str, dict[str, Any]]
-    native: dict[str, Any] | None
+    parts: dict[str, LoopShare]
+    native: NativePart | None
     iterations: int
 
     def error_of(self, share: float) -> float:
@@ -36,26 +37,26 @@ class LoopLines:
     def cores(self, name: str, *, own_thread: bool) -> float:
         """CPU use in one of the parts."""
         part = self.parts[name]
-        cpu = part["cpu_ns"] if own_thread else part["process_cpu_ns"]
-        return float(cpu) / max(1.0, float(part["ns"]))
+        cpu = part.cpu_ns if own_thread else part.process_cpu_ns
+        return float(cpu) / max(1.0, float(part.ns))
 
     def hot_line(self, name: str) -> tuple[str, int, str] | None:
         """The user's line that was seen most often."""
-        lines = self.parts[name]["lines"]
-        return (str(lines[0][0]), int(lines[0][1]), str(lines[0][2])) if lines else None
+        lines = self.parts[name].lines
+        return lines[0][:3] if lines else None
 
 
-def loop_lines(workload: RecordedWorkload) -> LoopLines | None:
+def loop_lines(workload: RecordedWorkload) -> WatchedLoop | None:
     """What was seen of a loop; None where it was not watched for long enough."""
-    data = workload.result("loop_lines")
-    if data is None:
+    found = workload.found(LoopLines)
+    if found is None:
         return None
-    parts = {name: data[name] for name in ("loading", "step", "own")}
-    total = sum(part["ns"] for part in parts.values())
-    samples = sum(part["samples"] for part in parts.values())
-    if samples < MIN_SAMPLES or data["iterations"] < MIN_ITERATIONS or not total:
+    parts = {"loading": found.loading, "step": found.step, "own": found.own}
+    total = sum(part.ns for part in parts.values())
+    samples = sum(part.samples for part in parts.values())
+    if samples < MIN_SAMPLES or found.iterations < MIN_ITERATIONS or not total:
         return None
-    shares = {name: part["ns"] / total for name, part in parts.items()}
-    return LoopLines(
-        **shares, samples=samples, parts=parts, native=data["native"], iterations=data["iterations"]
+    shares = {name: part.ns / total for name, part in parts.items()}
+    return WatchedLoop(
+        **shares, samples=samples, parts=parts, native=found.native, iterations=found.iterations
     )

@@ -47,17 +47,10 @@ class Choices:
     short_help="Run a script with the safe cures applied, its source untouched.",
 )
 @shared.module
-@click.option(
-    "--budget",
-    type=click.FloatRange(min=1, max=86400),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="Training time to examine first.",
-)
-@click.option("--unsafe", is_flag=True, help="Also apply cures that may change numbers or order.")
+@shared.budget(shared.EXAMINED_TIME)
+@shared.unsafe
 @click.option("--no-trial", is_flag=True, help="Apply without trying first whether it helps.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@shared.quiet
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def command(*, script: str, args: tuple[str, ...], module: bool, **choices: Any) -> None:
@@ -121,23 +114,22 @@ def _run(
     target: Side, folder: Path, boosted: tuple[Examined, Patch] | None, choices: Choices
 ) -> Outcome:
     """The script's own run, with its terminal, streams and signals."""
+    from fitdoctor.contract.options import RunOptions
+    from fitdoctor.contract.records import Script
     from fitdoctor.launch import recording_files
     from fitdoctor.launch.launcher import launch
-    from fitdoctor.launch.sampler import machine_record
+    from fitdoctor.launch.sampler import describe_machine
     from fitdoctor.proof.cured import cured_side
     from fitdoctor.proof.process import manifest
 
-    options: dict[str, Any] = {"probes": False, "continue": True}
+    options = RunOptions(probes=False, keep_running=True)
     side = target
     if boosted is not None:
         side = cured_side(target, boosted[1], "boosted")
-        options["sources"] = str(manifest(side, folder))
-        options["calls"] = list(side.calls)
+        options = options.changed(sources=str(manifest(side, folder)), calls=side.calls)
     recording = recording_files.create_recording(target.target)
-    header = recording_files.header_record(
-        script=target.target, argv=list(target.args), module=target.module, options=options
-    )
-    recording_files.begin(recording, header, machine_record())
+    script = Script(target.target, target.args, target.module)
+    recording_files.begin(recording, script, options, describe_machine())
     outcome = launch(side.command(), recording=recording, options=options)
     if boosted is not None:
         _say_gain(boosted[0], recording, outcome, choices)
@@ -147,7 +139,7 @@ def _run(
 def _say_gain(examined: Examined, recording: Path, outcome: Outcome, choices: Choices) -> None:
     """What the boosted run took, beside what was examined."""
     from fitdoctor.contract.reader import read_recording
-    from fitdoctor.proof.measure import steady_step_ns
+    from fitdoctor.proof.measured import steady_step_ns
     from fitdoctor.units import duration, factor
 
     if outcome.code != 0:

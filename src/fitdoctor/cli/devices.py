@@ -20,22 +20,11 @@ from fitdoctor.cli.script_command import ScriptCommand
     short_help="CPU or GPU: from which batch size, after how many steps.",
 )
 @shared.module
-@click.option(
-    "-o",
-    "--json",
-    "output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the result as JSON.",
-)
+@shared.file_option("-o", "--json", "output", text=shared.JSON_TEXT)
 @shared.force
-@click.option(
-    "--budget",
-    type=click.FloatRange(min=1, max=3600),
+@shared.budget(
+    "Training time per device: up to half of it is recorded, then the batch sizes are swept.",
     default=12,
-    show_default=True,
-    metavar="SECONDS",
-    help="Training time per device before the batch sizes are swept.",
 )
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -22,11 +21,13 @@ from fitdoctor.cli.output import (
     terminal_width,
     use_color,
     write,
+    write_bytes,
 )
-from fitdoctor.cli.record import Talk, record
-from fitdoctor.cli.run import a_number
+from fitdoctor.cli.record import Verbosity, record
 from fitdoctor.cli.script_command import ScriptCommand
-from fitdoctor.contract.errors import OutputError, UsageError
+from fitdoctor.contract.errors import UsageError
+from fitdoctor.contract.options import RunOptions
+from fitdoctor.contract.records import Script
 
 if TYPE_CHECKING:
     from fitdoctor.cures.prescription import Prescription
@@ -61,39 +62,23 @@ class Wish:
     short_help="Show or apply the cures as a patch of your source.",
 )
 @shared.module
-@click.option(
-    "--from",
-    "recording",
-    type=click.Path(path_type=Path),
-    metavar="REC",
-    help="Use this recording instead of running a script.",
-)
+@shared.recording("Use this recording instead of running a script.")
 @click.option("--diff", is_flag=True, help="Print only the diff; exit code 1 if there is one.")
 @click.option("--apply", is_flag=True, help="Write the changes; the old files are kept.")
 @click.option("--undo", is_flag=True, help="Put back the files of the last --apply.")
-@click.option("--unsafe", is_flag=True, help="Also make cures that may change the training.")
+@shared.unsafe
 @shared.pack
 @click.option("--select", metavar="CODES", default="", help="Only these rules: IN002,HO004.")
 @click.option("--ignore", metavar="CODES", default="", help="Not these rules.")
-@click.option(
+@shared.file_option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the result to a .json file, or the diff to a .diff or .patch file.",
+    text="Also write the result to a .json file, or the diff to a .diff or .patch file.",
 )
 @shared.json_output
 @shared.force
-@click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True, max=86400),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    callback=lambda context, option, seconds: a_number(seconds),
-    help="Training time to examine.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@shared.budget(shared.EXAMINED_TIME)
+@shared.quiet
 @click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True)
 @click.argument("script", required=False)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
@@ -123,15 +108,15 @@ def command(
     if undo:
         return _undo(quiet=quiet)
     outputs = _checked_outputs(output, json_output, force=force)
-    talk = Talk(quiet=quiet, verbose=False, color=color)
+    verbosity = Verbosity(quiet=quiet, verbose=False, color=color)
     if script is not None:
-        recording = _examined(script, list(args), module, budget=budget, talk=talk)
+        recording = _examined(Script(script, args, module), budget, verbosity)
     found, diagnosis = _prescription(recording, wanted)
     if wanted.apply:
         _write(found)
     for path, as_json in outputs:
         _write_output(path, found, diagnosis, as_json=as_json, written=wanted.apply)
-    return _show(found, wanted, diagnosis, talk)
+    return _show(found, wanted, diagnosis, verbosity)
 
 
 def _check_use(script: str | None, recording: Path | None, *, undo: bool, wanted: Wish) -> None:
@@ -196,19 +181,18 @@ def _undo(*, quiet: bool) -> int:
     return 0
 
 
-def _examined(script: str, args: list[str], module: bool, *, budget: float, talk: Talk) -> Path:
-    """Run the examination; the script's output goes to stderr, since stdout is the patch's."""
+def _examined(script: Script, budget: float, verbosity: Verbosity) -> Path:
+    """Run the examination; the script's output goes to stderr, since stdout is for the patch."""
     from fitdoctor.cli.target import check_module, check_script
     from fitdoctor.launch.launcher import end_like
 
-    (check_module if module else check_script)(script)
-    options = {"budget_s": budget, "continue": False, "probes": True}
+    (check_module if script.module else check_script)(script.path)
     sys.stderr.flush()
-    path, outcome = record(script, args, module, options=options, talk=talk, stdout=2)
+    path, outcome = record(script, RunOptions(budget_s=budget), verbosity, stdout=2)
     if outcome.signal is not None and not outcome.overstayed:
         end_like(outcome)  # Ctrl-C, or killed: nothing is changed after that
     if outcome.code:
-        talk.say(f"the script ended with exit code {outcome.code}")
+        verbosity.say(f"the script ended with exit code {outcome.code}")
     return path
 
 
@@ -243,28 +227,17 @@ def _write_output(
     if as_json:
         report = patch_to_json(found, diagnosis, written=written and bool(found.patch))
         data = json.dumps(report, indent=2).encode() + b"\n"
-    # A reader that waits for the file must never see half of it.
-    partial = path.resolve().with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        partial.write_bytes(data)
-        os.replace(partial, path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(
-            f"cannot write {path}: {error.strerror}",
-            expected="a file in an existing folder that you may write to",
-            advice="another place for the result",
-        ) from error
+    write_bytes(path, data)
 
 
-def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, talk: Talk) -> int:
+def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, verbosity: Verbosity) -> int:
     if wanted.diff:
         _print_diff(found)
         unsafe = sum(one.kind == "unsafe" for one in found.patch.declined)
         if unsafe:
-            talk.say(f"{unsafe} more with --unsafe: may change numbers or order")
+            verbosity.say(f"{unsafe} more with --unsafe: may change numbers or order")
         return WOULD_CHANGE if found.patch else 0
-    if talk.quiet:
+    if verbosity.quiet:
         return 0
     from fitdoctor.report.patch_text import render_patch
 
@@ -272,13 +245,13 @@ def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, talk: Talk) -
         found,
         written=wanted.apply,
         width=terminal_width(sys.stdout),
-        color=use_color(talk.color, sys.stdout),
+        color=use_color(verbosity.color, sys.stdout),
     )
     write(sys.stdout, text)
     if found.patch:
         pack = f" --pack {shlex.quote(wanted.pack)}" if wanted.pack is not None else ""
         again = f"fitdoctor fix --from {diagnosis.recording}{pack} --apply"
-        talk.say("undo: fitdoctor fix --undo" if wanted.apply else f"apply: {again}")
+        verbosity.say("undo: fitdoctor fix --undo" if wanted.apply else f"apply: {again}")
     return 0
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-import threading
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fitdoctor.cli.following import Follower
 from fitdoctor.cli.live_panel import Panel
-from fitdoctor.cli.output import write
-from fitdoctor.launch.recording_files import Tail
+from fitdoctor.cli.output import can_redraw, write
+from fitdoctor.launch.recording_files import record_in
 from fitdoctor.units import duration, percent, size
 
 PERIOD_S = 1.0
 # Into a file or a pipe each line stays, so there are fewer.
 PLAIN_PERIOD_S = 5.0
-# The line tells of the last blocks of steps, about half a second each.
+# The line is about the last blocks of steps, about half a second each.
 BLOCKS = 8
 # A part of the step that is this large is what the training looks bound by.
 LARGE = 0.4
@@ -37,12 +35,7 @@ class Status:
 
     def add(self, line: bytes) -> None:
         """Take in one line of the recording; lines of other kinds are left alone."""
-        if b'"steps"' not in line and b'"sample"' not in line:
-            return
-        try:
-            record = json.loads(line)
-        except ValueError:
-            return
+        record = record_in(line, "steps", "sample")
         if record.get("k") == "steps" and len(record.get("t") or ()) > 1:
             self.blocks.append(record)
             self.steps += len(record["t"]) * int(record.get("n", 1))
@@ -125,47 +118,28 @@ def _verdict(shares: dict[str, float]) -> str:
     return "looks callback-bound" if shares["callbacks"] >= LARGE else "the step takes the time"
 
 
-class Live(threading.Thread):
-    """Follows the recording: a panel at the foot of a terminal, plain lines elsewhere."""
+class Live(Follower):
+    """A panel at the foot of a terminal, plain lines elsewhere."""
 
     def __init__(self, recording: Path) -> None:
         """Prepare to follow a recording; `start()` begins."""
-        super().__init__(name="fitdoctor-live", daemon=True)
-        self._tail = Tail(recording)
-        self._stopped = threading.Event()
+        self._panel = Panel(sys.stderr) if can_redraw(sys.stderr) else None
+        period_s = PLAIN_PERIOD_S if self._panel is None else PERIOD_S
+        super().__init__(recording, name="live", period_s=period_s)
         self._status = Status()
 
-    def stop(self) -> None:
-        """End the thread; a terminal gets its last lines back."""
-        self._stopped.set()
-        if self.is_alive():
-            self.join()
-
-    def run(self) -> None:
-        """Show until stopped; a closed stderr ends it quietly."""
-        try:
-            if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-                self._on_terminal()
-            else:
-                self._in_plain_lines()
-        except OSError:  # nobody reads stderr any more, or the recording was deleted
-            return
-
-    def _on_terminal(self) -> None:
-        panel = Panel(sys.stderr)
-        try:
-            while not self._stopped.wait(PERIOD_S):
-                self._look()
-                panel.show(self._status.lines())
-        finally:
-            panel.close()
-
-    def _in_plain_lines(self) -> None:
-        while not self._stopped.wait(PLAIN_PERIOD_S):
-            self._look()
-            if text := self._status.text():
-                write(sys.stderr, f"fitdoctor · {text}\n")
-
-    def _look(self) -> None:
-        for line in self._tail.lines():
+    def look(self, lines: list[bytes]) -> None:
+        """Show the last moments of training; the report follows the last look."""
+        for line in lines:
             self._status.add(line)
+        if self._stopped.is_set():
+            return
+        if self._panel is not None:
+            self._panel.show(self._status.lines())
+        elif text := self._status.text():
+            write(sys.stderr, f"fitdoctor · {text}\n")
+
+    def close(self) -> None:
+        """A terminal gets its last lines back."""
+        if self._panel is not None:
+            self._panel.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +13,6 @@ from fitdoctor.cli.completion import rule_codes
 from fitdoctor.cli.output import COLORS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_CODE = "[A-Z]{2}[0-9]{3}"
 
 
 def _codes(context: click.Context, option: click.Parameter, value: Any) -> tuple[str, ...]:
@@ -22,15 +22,54 @@ def _codes(context: click.Context, option: click.Parameter, value: Any) -> tuple
     return tuple(code.upper() for code in codes if code)
 
 
+def _is_number(context: click.Context, option: click.Parameter, value: float) -> float:
+    # A comparison with NaN is never true, so no range refuses it.
+    if math.isnan(value):
+        raise click.BadParameter("nan is not a number", param_hint=f"'{option.opts[0]}'")
+    return value
+
+
+def number(
+    name: str, *, default: float, most: float, metavar: str, **more: Any
+) -> Callable[[_Command], _Command]:
+    """An option for a number above 0 and up to `most`."""
+    return click.option(
+        name,
+        type=click.FloatRange(min=0, min_open=True, max=most),
+        default=default,
+        show_default=True,
+        metavar=metavar,
+        callback=_is_number,
+        **more,
+    )
+
+
+def budget(text: str, *, default: float = 60, **more: Any) -> Callable[[_Command], _Command]:
+    """`--budget`: seconds of training, or of runs."""
+    return number("--budget", default=default, most=86400, metavar="SECONDS", help=text, **more)
+
+
+def file_option(*names: str, text: str) -> Callable[[_Command], _Command]:
+    """An option that names a file or folder."""
+    return click.option(*names, type=click.Path(path_type=Path), metavar="FILE", help=text)
+
+
+def recording(text: str) -> Callable[[_Command], _Command]:
+    """`--from`: a recording that is already there."""
+    return click.option(
+        "--from", "recording", type=click.Path(path_type=Path), metavar="REC", help=text
+    )
+
+
+EXAMINED_TIME = "Training time to examine: up to half of it is recorded, then probes run."
 module = click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
 force = click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
-json_output = click.option(
-    "--json",
-    "json_output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the result as JSON.",
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing except errors.")
+unsafe = click.option(
+    "--unsafe", is_flag=True, help="Also apply cures that may change numbers or order."
 )
+JSON_TEXT = "Also write the result as JSON."
+json_output = file_option("--json", "json_output", text=JSON_TEXT)
 select = click.option(
     "--select",
     multiple=True,

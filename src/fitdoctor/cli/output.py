@@ -47,6 +47,11 @@ def use_color(choice: Color, stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def can_redraw(stream: TextIO) -> bool:
+    """Whether the stream is a terminal on which lines can be written over."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
 def terminal_width(stream: TextIO) -> int:
     """Columns to use: those of the terminal, or what a pipe's reader most likely has."""
     from fitdoctor.report.terminal import DEFAULT_WIDTH

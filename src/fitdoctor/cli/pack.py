@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import say, write
 from fitdoctor.contract.errors import UsageError
 
@@ -81,8 +82,10 @@ class ShapeType(click.ParamType[tuple[int, int]]):
 @click.option("--unbatch", is_flag=True, help="The function gives batches: store their rows.")
 @click.option("--skip-bad", is_flag=True, help="Leave out items that are bad, and list them.")
 @click.option("--verify", "check", is_flag=True, help="Read everything back and compare.")
-@click.option("--force", is_flag=True, help="Begin anew; an earlier pack in DEST is deleted.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option(
+    "--force", is_flag=True, help="Start from scratch; delete an earlier pack in DEST."
+)
+@shared.quiet
 def command(
     *,
     source: str,
@@ -100,7 +103,7 @@ def command(
 
     SOURCE is a folder of images (classes by folder), a .csv, .parquet, .npy, .npz or .h5 file,
     or module:function that returns a tf.data dataset, a PyDataset, a generator, or anything with
-    a length and items. Interrupted at any moment, the same command goes on where it stopped.
+    a length and items. Interrupted at any moment, the same command continues where it stopped.
     """
     from fitdoctor.pack.sources.opening import open_source
 

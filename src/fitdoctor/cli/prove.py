@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from fitdoctor.cli.script_command import ScriptCommand
 from fitdoctor.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from fitdoctor.proof.measure import Limits, Progress
+    from fitdoctor.proof.measured import Limits, Progress
     from fitdoctor.proof.proof_verdict import Proof
 
 NOT_PROVEN = 1
@@ -58,47 +57,22 @@ def _progress_line(progress: Progress) -> str:
     return f"run {progress.runs}: {progress.side} {duration(progress.step_ns)} per step{disturbed}"
 
 
-def _finite(context: click.Context, option: click.Parameter, value: float) -> float:
-    # A comparison with NaN is never true, so no range refuses it.
-    if math.isnan(value):
-        raise click.BadParameter("nan is not a number", param_hint=f"'{option.opts[0]}'")
-    return value
-
-
 @click.command(
     "prove",
     cls=ScriptCommand,
     context_settings={"allow_interspersed_args": False},
     short_help="Prove that a change makes training faster, and that it trains the same.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "--json",
-    "output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the result as JSON.",
-)
+@shared.file_option("-o", "--output", "--json", "output", text=shared.JSON_TEXT)
 @shared.force
-@click.option(
+@shared.number(
     "--precision",
-    type=click.FloatRange(min=0, min_open=True, max=1000),
     default=5.0,
-    show_default=True,
+    most=1000,
     metavar="PERCENT",
-    callback=_finite,
     help="Stop when the interval reaches no farther than this.",
 )
-@click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True, max=86400),
-    default=180,
-    show_default=True,
-    metavar="SECONDS",
-    callback=_finite,
-    help="Time for all timed runs.",
-)
+@shared.budget("Time for all timed runs.", default=180)
 @click.option(
     "--max-runs",
     type=click.IntRange(min=6),
@@ -112,23 +86,11 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
     metavar="N",
     help="Steps to compare; without it, as many as fit into the window.",
 )
-@click.option(
-    "--window",
-    type=click.FloatRange(min=0, min_open=True, max=86400),
-    default=10,
-    show_default=True,
-    metavar="SECONDS",
-    callback=_finite,
-    help="Training time of one run.",
+@shared.number(
+    "--window", default=10, most=86400, metavar="SECONDS", help="Training time of one run."
 )
-@click.option(
-    "--from",
-    "recording",
-    type=click.Path(path_type=Path),
-    metavar="REC",
-    help="Use this recording of SCRIPT instead of examining it again.",
-)
-@click.option("--unsafe", is_flag=True, help="Also apply cures that may change numbers or order.")
+@shared.recording("Use this recording of SCRIPT instead of examining it again.")
+@shared.unsafe
 @shared.pack
 @click.option(
     "--each", is_flag=True, help="Also prove every cure by itself; drop what does not help."
@@ -138,7 +100,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 @shared.module
 @click.option("--may-differ", is_flag=True, help="A change that learns differently may be proven.")
 @click.option("--no-check", is_flag=True, help="Do not compare data and learning.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but the result.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing except the result.")
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -167,7 +129,7 @@ def command(
     Exit code 0: proven; 1: not proven, slower or invalid; 2: wrong use.
     """
     from fitdoctor.cli.target import check_module, check_script
-    from fitdoctor.proof.measure import Limits
+    from fitdoctor.proof.measured import Limits
 
     (check_module if module else check_script)(script)
     if output is not None:

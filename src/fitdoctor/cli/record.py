@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fitdoctor.cli.output import Color, say
+from fitdoctor.contract.options import RunOptions
+from fitdoctor.contract.records import Script
 
 if TYPE_CHECKING:
+    from fitdoctor.cli.following import Follower
     from fitdoctor.launch.launcher import Outcome
+    from fitdoctor.launch.sampler import Sampler
 
 
 @dataclass(frozen=True)
-class Talk:
-    """How much to say, and in which colours."""
+class Verbosity:
+    """How much to print, and in which colours."""
 
     quiet: bool
     verbose: bool
@@ -28,12 +33,10 @@ class Talk:
 
 
 def record(
-    script: str,
-    args: list[str],
-    module: bool,
+    script: Script,
+    options: RunOptions,
+    verbosity: Verbosity,
     *,
-    options: dict[str, Any],
-    talk: Talk,
     stdout: int | None = None,
     trials: tuple[str, ...] | None = (),
     folder: Path | None = None,
@@ -41,21 +44,20 @@ def record(
     """Run a script under the recorder: the recording, and how the script ended."""
     from fitdoctor.launch import recording_files
     from fitdoctor.launch.launcher import command_line
-    from fitdoctor.launch.sampler import machine_record
+    from fitdoctor.launch.sampler import describe_machine
 
-    recording = recording_files.create_recording(script, folder=folder)
-    header = recording_files.header_record(script=script, argv=args, module=module, options=options)
-    recording_files.begin(recording, header, machine_record())
-    talk.say(f"recording {script} → {_short(recording)}")
-    command = command_line(script, args, module=module)
-    outcome = _record(command, recording, options, talk, stdout)
+    recording = recording_files.create_recording(script.path, folder=folder)
+    recording_files.begin(recording, script, options, describe_machine())
+    verbosity.say(f"recording {script.path} → {_short(recording)}")
+    command = command_line(script.path, script.argv, module=script.module)
+    outcome = _record(command, recording, options, verbosity, stdout)
     if trials is not None and outcome.code == 0:
-        _try_settings(command, recording, trials, talk)
+        _try_settings(command, recording, trials, verbosity)
     return recording, outcome
 
 
 def _try_settings(
-    command: list[str], recording: Path, backends: tuple[str, ...], talk: Talk
+    command: list[str], recording: Path, backends: tuple[str, ...], verbosity: Verbosity
 ) -> None:
     """What only a fresh process can try, where the recording gives a reason to."""
     from fitdoctor.contract.errors import FitdoctorError
@@ -66,56 +68,58 @@ def _try_settings(
     try:
         seen = read_recording(recording)
         for trial in suspected(seen, backends):
-            run_trial(recording, seen, command, trial, talk.say)
+            run_trial(recording, seen, command, trial, verbosity.say)
     except FitdoctorError as error:  # the report that follows says what is wrong with it
-        talk.say(f"no settings were tried: {error.message}")
+        verbosity.say(f"no settings were tried: {error.message}")
 
 
 def _record(
     command: list[str],
     recording: Path,
-    options: dict[str, Any],
-    talk: Talk,
+    options: RunOptions,
+    verbosity: Verbosity,
     stdout: int | None,
 ) -> Outcome:
-    from fitdoctor.cli.live import Live
-    from fitdoctor.cli.progress import Progress
     from fitdoctor.launch.launcher import HANG_GRACE_S, OVERSTAY_GRACE_S, launch
     from fitdoctor.launch.sampler import Sampler
 
-    progress = Progress(recording)
-    live = Live(recording)
-    samplers: list[Sampler] = []
+    watching: list[Sampler | Follower] = _followers(recording, verbosity)
 
     def watch(pid: int) -> None:
-        samplers.append(Sampler(pid, recording))
-        samplers[0].start()
-        if not talk.quiet:
-            progress.start()
-        if talk.live and not talk.quiet:
-            live.start()
+        watching.insert(0, Sampler(pid, recording))
+        for thread in watching:
+            thread.start()
 
     try:
         outcome = launch(
             command, recording=recording, options=options, on_start=watch, stdout=stdout
         )
     finally:
-        for sampler in samplers:
-            sampler.stop()
-        live.stop()
-        progress.stop()
+        for thread in watching:
+            thread.stop()
     _finish_recording(recording, outcome)
     if outcome.hung:
-        talk.say(
+        verbosity.say(
             f"the script had ended, but its process hung for {HANG_GRACE_S:.0f} s and was "
             "terminated"
         )
     if outcome.overstayed:
-        talk.say(
-            f"the script went on {OVERSTAY_GRACE_S:.0f} s after it was examined and asked "
-            "to end; it was terminated"
+        verbosity.say(
+            f"the script kept running for {OVERSTAY_GRACE_S:.0f} s after it was examined and "
+            "asked to end; it was terminated"
         )
     return outcome
+
+
+def _followers(recording: Path, verbosity: Verbosity) -> list[Any]:
+    """What shows the recording while it is made."""
+    from fitdoctor.cli.live import Live
+    from fitdoctor.cli.progress import Progress
+
+    if verbosity.quiet or sys.stderr is None:
+        return []
+    # A panel gives its room back before the last progress line is written.
+    return [*([Live(recording)] if verbosity.live else []), Progress(recording)]
 
 
 def _finish_recording(recording: Path, outcome: Outcome) -> None:

@@ -28,21 +28,15 @@ if TYPE_CHECKING:
 
 @click.command("report", short_help="Show the newest recording, or a given one, again.")
 @click.argument("recording", required=False, metavar="[REC]", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write to a .html, .json, .txt, .csv or .pftrace file instead.",
+@shared.file_option(
+    "-o", "--output", text="Write to a .html, .json, .txt, .csv or .pftrace file instead."
 )
 @click.option(
     "--open", "open_page", is_flag=True, help="Write the page and open it in the web browser."
 )
-@click.option(
+@shared.file_option(
     "--proof",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Show this result of `fitdoctor prove` on the page, not the script's newest one.",
+    text="Show this result of `fitdoctor prove` on the page, not the script's newest one.",
 )
 @click.option(
     "--tensorboard",

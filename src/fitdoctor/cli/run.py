@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,10 @@ import click
 from fitdoctor.cli import options as shared
 from fitdoctor.cli.judging import Choice
 from fitdoctor.cli.output import check_format, check_writable, show, write_file
-from fitdoctor.cli.record import Talk, record
+from fitdoctor.cli.record import Verbosity, record
 from fitdoctor.cli.script_command import ScriptCommand
+from fitdoctor.contract.options import RunOptions
+from fitdoctor.contract.records import Script
 
 NO_TRAINING = 2
 
@@ -23,9 +24,7 @@ NO_TRAINING = 2
 class Target:
     """What is run, and where its recording goes."""
 
-    script: str
-    args: list[str]
-    module: bool
+    script: Script
     folder: Path | None
 
 
@@ -52,30 +51,19 @@ class Reporting:
     short_help="Run a script and say why its training is slow.",
 )
 @shared.module
-@click.option(
+@shared.file_option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the result to a .html, .json, .txt, .csv or .pftrace file.",
+    text="Also write the result to a .html, .json, .txt, .csv or .pftrace file.",
 )
 @shared.json_output
 @shared.force
-@click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True, max=86400),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    envvar="FITDOCTOR_BUDGET",
-    callback=lambda context, option, seconds: a_number(seconds),
-    help="Training time to examine.",
-)
+@shared.budget(shared.EXAMINED_TIME, envvar="FITDOCTOR_BUDGET")
 @click.option(
     "--continue",
-    "go_on",
+    "keep_running",
     is_flag=True,
-    help="Let the script go on to its end after the examination.",
+    help="Let the script run to its end after the examination.",
 )
 @click.option("--no-probes", is_flag=True, help="Only record; no experiments with the model.")
 @click.option(
@@ -91,7 +79,7 @@ class Reporting:
     help="Also run the script for a few seconds on another Keras backend.",
 )
 @click.option("--live", is_flag=True, help="Show step time and its parts while training runs.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@shared.quiet
 @click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
 @shared.rule_options
 @shared.no_source
@@ -108,7 +96,7 @@ def command(
     json_output: Path | None,
     force: bool,
     budget: float,
-    go_on: bool,
+    keep_running: bool,
     no_probes: bool,
     no_trials: bool,
     backends: tuple[str, ...],
@@ -116,12 +104,12 @@ def command(
     ignore: tuple[str, ...],
     no_source: bool,
     output_dir: Path | None,
-    **talk: Any,
+    **verbosity: Any,
 ) -> None:
     """Run SCRIPT with its own ARGS and say why its training is slow.
 
-    What stands after SCRIPT is the script's, but for options of ours that it does not know.
-    Its stdout, stdin and exit code stay its own; the result is shown on stderr.
+    Arguments after SCRIPT belong to the script, except for fitdoctor options that it does not
+    know. Its stdout, stdin and exit code stay its own; the result is shown on stderr.
     """
     from fitdoctor.cli.target import check_module, check_script
 
@@ -132,18 +120,10 @@ def command(
 
         chosen_rules(choice)
     reporting = Reporting(_checked_outputs(output, json_output, force=force), choice)
-    options = {"budget_s": budget, "continue": go_on, "probes": not no_probes}
-    target = Target(script, list(args), module, output_dir)
-    trials = None if no_trials or no_probes or go_on else backends
-    _run(target, options=options, reporting=reporting, talk=Talk(**talk), trials=trials)
-
-
-def a_number(seconds: float) -> float:
-    """Refuse what is no number of seconds."""
-    # A comparison with NaN is never true, so no range refuses it.
-    if math.isnan(seconds):
-        raise click.BadParameter("nan is not a number of seconds", param_hint="'--budget'")
-    return seconds
+    options = RunOptions(budget_s=budget, keep_running=keep_running, probes=not no_probes)
+    target = Target(Script(script, args, module), output_dir)
+    trials = None if no_trials or no_probes or keep_running else backends
+    _run(target, options, reporting, Verbosity(**verbosity), trials)
 
 
 def _checked_outputs(output: Path | None, json_output: Path | None, *, force: bool) -> list[Output]:
@@ -160,40 +140,35 @@ def _checked_outputs(output: Path | None, json_output: Path | None, *, force: bo
 
 def _run(
     target: Target,
-    *,
-    options: dict[str, Any],
+    options: RunOptions,
     reporting: Reporting,
-    talk: Talk,
+    verbosity: Verbosity,
     trials: tuple[str, ...] | None,
 ) -> None:
     from fitdoctor.launch.launcher import end_like
 
     recording, outcome = record(
-        target.script,
-        target.args,
-        target.module,
-        options=options,
-        talk=talk,
-        trials=trials,
-        folder=target.folder,
+        target.script, options, verbosity, trials=trials, folder=target.folder
     )
-    failure = _report_safely(recording, target, reporting, talk)
+    failure = _report_safely(recording, target, reporting, verbosity)
     if failure and (outcome.code == 0 or outcome.overstayed):
         sys.exit(failure)
     end_like(outcome)
 
 
-def _report_safely(recording: Path, target: Target, reporting: Reporting, talk: Talk) -> int:
+def _report_safely(
+    recording: Path, target: Target, reporting: Reporting, verbosity: Verbosity
+) -> int:
     """Report, and return an exit code of ours: the script's own failure must not be lost."""
     from fitdoctor.cli import show_error
 
     try:
-        return _report(recording, target, reporting, talk)
+        return _report(recording, target, reporting, verbosity)
     except Exception as error:  # noqa: BLE001 - shown, and the script's end still counts
         return show_error(error)
 
 
-def _report(recording: Path, target: Target, reporting: Reporting, talk: Talk) -> int:
+def _report(recording: Path, target: Target, reporting: Reporting, verbosity: Verbosity) -> int:
     from fitdoctor.cli.judging import judge
     from fitdoctor.cli.target import misplaced_option
 
@@ -207,10 +182,10 @@ def _report(recording: Path, target: Target, reporting: Reporting, talk: Talk) -
 
         show_error(no_training(diagnosis))
         return NO_TRAINING
-    if not talk.quiet:
-        show(diagnosis, sys.stderr, color=talk.color, verbose=talk.verbose)
+    if not verbosity.quiet:
+        show(diagnosis, sys.stderr, color=verbosity.color, verbose=verbosity.verbose)
     for output in reporting.outputs:
-        talk.say(f"wrote {output.path}")
-    if behind := misplaced_option(target.args):
-        talk.say(f"{behind} stood behind the script and was given to it: our options come before")
+        verbosity.say(f"wrote {output.path}")
+    if misplaced := misplaced_option(target.script.argv):
+        verbosity.say(f"{misplaced} was passed to your script; put fitdoctor's options before it")
     return 0

@@ -63,7 +63,7 @@ def command(*, what: Path | None, args: tuple[str, ...], service: str | None, ap
     A SCRIPT is recorded first, with its own ARGS; a recording, or the newest one, is read as it
     is. With --service the source edit for a tf.data service at that address is printed.
     """
-    from fitdoctor.analysis.view import view_of
+    from fitdoctor.analysis.build_view import view_of
     from fitdoctor.contract.reader import read_recording
     from fitdoctor.launch.recording_files import newest
     from fitdoctor.pricing.scale_out import scale_out
@@ -162,7 +162,7 @@ def scale_text(view: View, need: ScaleOut) -> str:
         )
     elif need.fits:
         lines.append("  one host is enough: the findings of fitdoctor report say how to use it")
-    elif view.input.get("kind") != "tf.data":
+    elif view.input.kind != "tf.data":
         lines.append(
             f"  {need.helpers} more hosts like this would be needed, and only tf.data can use "
             "them: pack the input once (fitdoctor pack) so that less is left to do"

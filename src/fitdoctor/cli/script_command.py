@@ -1,8 +1,7 @@
 """A command that takes a script: `fitdoctor run train.py --json out.json`.
 
-What stands behind a script is the script's own, but for options of ours that the script cannot
-mean: those that neither it nor a file beside it ever names. `--` ends our options wherever it
-stands.
+Arguments after the script belong to the script, except for options of ours that it cannot
+mean: those that neither it nor a file beside it ever names. `--` ends our options.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ MOST_BYTES = 1_000_000
 
 
 class ScriptCommand(click.Command):
-    """Options before SCRIPT are ours; so are those behind it that the script does not know."""
+    """Options before SCRIPT are ours; so are those after it that the script does not know."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Bring our options to the front, where click looks for them."""

@@ -113,8 +113,8 @@ def _find(name: str, search: Sequence[str] | None) -> ModuleSpec | None:
     return None
 
 
-def misplaced_option(args: list[str]) -> str:
-    """An output of ours that was asked for behind the script, empty where there is none.
+def misplaced_option(args: Sequence[str]) -> str:
+    """An output of ours that was asked for after the script, empty where there is none.
 
     A script may have an `-o` of its own: what it did write is not meant.
     """

@@ -128,7 +128,7 @@ def broken_by(condition: Condition, pair: Pair) -> str:
 
 
 def _value(condition: Condition, side: Measured, which: str) -> float:
-    """The quantity of a side; a part that was not seen is zero, but for the input wait.
+    """The quantity of a side; a part that was not seen is zero, except for the input wait.
 
     The ledger always sees callbacks, validation and so on. The input wait cannot be seen
     everywhere: where it is not there, it was not measured.

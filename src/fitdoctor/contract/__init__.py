@@ -1,1 +1,1 @@
-"""WHAT CROSSES THE BORDER between the two processes: records, probe results, options, reader and writer."""
+"""WHAT CROSSES THE BORDER: records, probe results, options, thresholds, reader and writer."""

@@ -1,12 +1,116 @@
-"""A recording, read and checked: frozen dataclasses, integer nanoseconds."""
+"""What a recording consists of: one frozen dataclass per kind of record, integer nanoseconds.
+
+Writers and the reader share these classes, so that neither can know a column that the other does
+not.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-SCHEMA = 1
+from fitdoctor.contract.codec import Signed
+from fitdoctor.contract.results import Evidence, Result
+
+SCHEMA = 2
+OLDEST_SCHEMA = 1
 FORMAT = "fitdoctor-recording"
+
+Backend = Literal["tensorflow", "jax", "torch"]
+
+
+@dataclass(frozen=True)
+class Script:
+    """What was run."""
+
+    path: str = ""
+    argv: tuple[str, ...] = ()
+    module: bool = False
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a recording."""
+
+    fitdoctor: str = "unknown"
+    script: Script = field(default_factory=Script)
+    cwd: str | None = None
+    python: str | None = None
+    started_unix_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class DeviceProcess:
+    """A process that used an accelerator before the script started."""
+
+    pid: int
+    name: str | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """One GPU as NVML describes it; None where it does not answer."""
+
+    name: str | None = None
+    memory_bytes: int | None = None
+    clock_mhz: int | None = None
+    processes: tuple[DeviceProcess, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine and the limits put on us."""
+
+    cpus: int | None = None
+    affinity: int | None = None
+    cgroup_cpus: float | None = None
+    cgroup_memory_bytes: int | None = None
+    memory_bytes: int | None = None
+    platform: str | None = None
+    python: str | None = None
+    accelerators: tuple[Accelerator, ...] = ()
+    accelerators_note: str | None = None
+
+
+@dataclass(frozen=True)
+class KerasFacts:
+    """The versions that trained."""
+
+    version: str | None = None
+    backend: str | None = None
+    backend_version: str | None = None
+
+
+@dataclass(frozen=True)
+class DeviceSample:
+    """One GPU at one moment."""
+
+    util: float | None = None
+    mem: int | None = None
+    power: float | None = None
+    clock: int | None = None
+    held: tuple[str, ...] | None = None  # what holds the clock down
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The script's processes and the machine at one moment, seen from outside."""
+
+    t: int
+    cores: tuple[float, ...] = ()
+    cpu_ns: int | None = None
+    threads: tuple[tuple[int, str | None, int], ...] | None = None
+    rss: int | None = None
+    major_faults: int | None = None
+    read_bytes: int | None = None
+    children: int | None = None
+    children_cpu_ns: int | None = None
+    children_rss: int | None = None
+    children_read_bytes: int | None = None
+    throttled: int | None = None
+    throttled_ns: int | None = None
+    gpu: tuple[DeviceSample, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +158,24 @@ class CallbackTotal:
 
 
 @dataclass(frozen=True)
+class EventDetail:
+    """What is known of an event; which fields depends on its name."""
+
+    name: str | None = None  # of the traced or compiled function
+    file: str | None = None
+    line: int | None = None
+    model: int | None = None  # a number that stays with one model object
+    shapes: tuple[str, ...] = ()
+    module: str | None = None  # imported
+    build: str | None = None  # of the model
+    called_from: tuple[str, int] | None = None
+    changed: tuple[str, ...] | None = None  # arguments that made a new trace necessary
+    count: int | None = None
+    is_user: bool = False
+    steps: int | None = None
+
+
+@dataclass(frozen=True)
 class Event:
     """Something that happened at a moment: trace, compile, compile_call, validation."""
 
@@ -62,17 +184,35 @@ class Event:
     dur: int
     call: int | None
     step: int | None
-    detail: dict[str, Any]
+    detail: EventDetail
 
 
 @dataclass(frozen=True)
-class Probe:
-    """A controlled experiment, or the reason why it was not made."""
+class WorkloadDetail:
+    """How a workload was called."""
+
+    backend: str | None = None
+    batch_size: int | None = None
+    epochs: int | None = None
+    steps_per_epoch: int | None = None
+    steps_per_execution: int | None = None
+    input: str | None = None
+    jit_compile: bool | str | None = None
+    run_eagerly: bool | None = None
+    marker: str | None = None  # what marks the steps of a hand-written loop
+    model: str | None = None
+    model_number: int | None = None
+    validation: bool | None = None
+    validation_freq: int | None = None
+
+
+@dataclass(frozen=True)
+class ProbeRun:
+    """That a probe was run: when, and why it gave nothing where it did not."""
 
     name: str
     status: str
-    reason: str
-    data: dict[str, Any]
+    reason: str = ""
     t: int = 0
     dur: int = 0
 
@@ -92,18 +232,18 @@ class RecordedWorkload:
     line: int | None
     t: int
     parent: int | None
-    detail: dict[str, Any]
+    detail: WorkloadDetail = field(default_factory=WorkloadDetail)
     blocks: tuple[StepBlock, ...] = ()
     calls: tuple[CallRow, ...] = ()
     callbacks: tuple[CallbackTotal, ...] = ()
     events: tuple[Event, ...] = ()
-    probes: dict[str, Probe] = field(default_factory=dict)
+    probes: dict[str, ProbeRun] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
     notes: tuple[tuple[str, str], ...] = ()
 
-    def result(self, probe: str) -> dict[str, Any] | None:
-        """A probe's data, or None when there is none."""
-        found = self.probes.get(probe)
-        return found.data if found is not None and found.is_ok else None
+    def found(self, kind: type[Result], key: str = "") -> Result | None:
+        """A probe's result, or None where there is none."""
+        return self.evidence.found(kind, key)
 
 
 @dataclass(frozen=True)
@@ -111,19 +251,24 @@ class Recording:
     """One run of a script under the recorder."""
 
     path: str
-    header: dict[str, Any]
-    machine: dict[str, Any]
-    keras: dict[str, Any]
+    header: Header
+    machine: Machine
+    keras: KerasFacts
     workloads: tuple[RecordedWorkload, ...]
     events: tuple[Event, ...]  # outside any workload
-    samples: tuple[dict[str, Any], ...]
+    samples: tuple[Sample, ...]
     notes: tuple[tuple[str, str], ...]
-    overhead: dict[str, Any]
+    own_cost_ns: float | None  # of the recorder, per step
     examined: bool
     ended: bool  # the script's process came to an orderly end
-    exit_code: int | None
+    exit_code: Signed | None
     exit_signal: int | None
     broken_lines: int
+    damage: tuple[str, ...] = ()  # what was wrong with records that were left out
     # SHA-256 of each source file that a place lies in; None where it changed while the
     # script ran, so that its lines are not known.
     sources: dict[str, str | None] = field(default_factory=dict)
+
+
+# A record as it lies in the file, before it is checked.
+Raw = dict[str, Any]

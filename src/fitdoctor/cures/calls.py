@@ -1,4 +1,4 @@
-"""Find the call that a recorded line stands for, and take its arguments apart."""
+"""Find the call at a recorded line, and take its arguments apart."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def called_name(call: cst.Call) -> str | None:
 
 
 def calls_at(draft: Draft, recorded_line: int, name: str) -> list[cst.Call]:
-    """The calls of this name that a recorded line may stand for.
+    """The calls of this name that a recorded line may mean.
 
     Python reports the line of the called name; for a call over several lines, any of its
-    lines is taken where that tells one call.
+    lines is taken where that gives one call.
     """
     line = draft.line_now(recorded_line)
     spanning = [
@@ -136,7 +136,7 @@ def is_constant(value: cst.BaseExpression) -> bool:
 
 
 def is_sole_generator(call: cst.Call) -> bool:
-    """Whether the only argument is a bare generator expression, beside which none may stand."""
+    """Whether the only argument is a bare generator expression, which allows no other."""
     return len(call.args) == 1 and m.matches(call.args[0].value, m.GeneratorExp(lpar=[]))
 
 

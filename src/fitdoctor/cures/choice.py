@@ -8,8 +8,8 @@ from fitdoctor.cures.patch import Declined
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.drift import on_another_day
-from fitdoctor.pricing.joint import gain_of_all
+from fitdoctor.pricing.drift import widened_for_drift
+from fitdoctor.pricing.joint import gain_over_workloads, joint_gain
 
 # A cure that raises the joint gain by less than this is not worth a change of the source.
 ADDS = 1.01
@@ -57,22 +57,9 @@ def choose(
 
 def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
     """The gain over all judged workloads when these findings are cured."""
-    now = sum(workload.total_ns for workload in diagnosis.workloads)
-    gains = [_gain(w, _of(w, cured)) for w in diagnosis.workloads]
-    if not now or not any(gains):
-        return None
-    pairs = [
-        (workload.total_ns, gain or Interval.exact(1.0))
-        for workload, gain in zip(diagnosis.workloads, gains, strict=True)
-    ]
+    gain = gain_over_workloads([(w.total_ns, _gain(w, _of(w, cured))) for w in diagnosis.workloads])
     # What is left may be nearly all of a workload that is not cured; its pace changes as well.
-    return on_another_day(
-        Interval(
-            now / sum(ns / gain.value for ns, gain in pairs),
-            now / sum(ns / gain.low for ns, gain in pairs),
-            now / sum(ns / gain.high for ns, gain in pairs),
-        )
-    )
+    return None if gain is None else widened_for_drift(gain)
 
 
 def _of(workload: DiagnosedWorkload, cured: list[Finding]) -> list[Finding]:
@@ -95,12 +82,7 @@ def _adds(workload: DiagnosedWorkload, taken: list[Finding], finding: Finding) -
 
 def _gain(workload: DiagnosedWorkload, findings: list[Finding]) -> Interval | None:
     cost = workload.cost_ns
-    if cost is None or not findings:
+    if cost is None:
         return None
     parts = {part.part: part.ns_per_step for part in workload.breakdown}
-    # What the loader holds up goes with the wait for it.
-    held_up = parts.pop("loader_contention", 0.0)
-    parts["input_wait"] = parts.get("input_wait", 0.0) + held_up
-    cures = [(finding.gain, finding.saves) for finding in findings]
-    gain = gain_of_all(Interval.exact(cost), cures, parts)
-    return None if gain is None else on_another_day(gain)
+    return joint_gain(Interval.exact(cost), parts, findings)

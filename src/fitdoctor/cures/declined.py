@@ -8,8 +8,8 @@ class DeclinedEdit(Exception):
 
 
 class AlreadyThere(Exception):
-    """An edit that the source has already; the cure it belongs to may go on."""
+    """An edit that the source has already; the rest of its cure may still be made."""
 
 
 class ContradictedEdit(DeclinedEdit):
-    """An edit that another cure of the same patch stands against."""
+    """An edit that contradicts another cure of the same patch."""

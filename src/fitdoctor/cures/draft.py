@@ -6,7 +6,6 @@ stays as it was typed. Recorded lines are those of the text before the first cha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple, TypeVar, cast
@@ -15,8 +14,8 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
 from fitdoctor.cures.declined import DeclinedEdit
+from fitdoctor.cures.text_lines import NEWLINE, TextLines
 
-_NEWLINE = re.compile(r"\r\n?|\n")
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
@@ -28,53 +27,8 @@ class Splice(NamedTuple):
     text: str
 
 
-class Draft:
-    """One version of a file's text; a change gives another draft."""
-
-    def __init__(self, text: str, lines: tuple[int, ...] | None = None) -> None:
-        """`lines` has for every line of the first text its line in this one."""
-        self.text = text
-        count = len(_NEWLINE.findall(text)) + 2
-        self._lines = lines if lines is not None else tuple(range(count))
-
-    # -- lines and offsets -----------------------------------------------------------
-
-    def line_now(self, recorded: int) -> int:
-        """Where a line of the first text is now.
-
-        Raises:
-            DeclinedEdit: There is no such line.
-        """
-        if not 1 <= recorded < len(self._lines):
-            raise DeclinedEdit(f"the file has no line {recorded}")
-        return self._lines[recorded]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [0, *(found.end() for found in _NEWLINE.finditer(self.text))]
-
-    def line_start(self, line: int) -> int:
-        """The offset of a line's first character."""
-        return self._starts[line - 1]
-
-    def line_end(self, offset: int) -> int:
-        """The offset of the newline, or of the end, of the line that an offset is in."""
-        found = _NEWLINE.search(self.text, offset)
-        return found.start() if found else len(self.text)
-
-    def indent_at(self, offset: int) -> str | None:
-        """The white space before an offset, if nothing else comes before it in its line."""
-        begin = max(start for start in self._starts if start <= offset)
-        before = self.text[begin:offset]
-        return before if not before.strip(" \t\f") else None
-
-    @cached_property
-    def newline(self) -> str:
-        """The newline of this file: that of its first line."""
-        found = _NEWLINE.search(self.text)
-        return found.group() if found else "\n"
-
-    # -- the syntax tree -------------------------------------------------------------
+class Draft(TextLines):
+    """One version of a file's text with its syntax tree; a change gives another draft."""
 
     @cached_property
     def _wrapper(self) -> MetadataWrapper:
@@ -157,9 +111,9 @@ class Draft:
 def _shifted(lines: list[int], text: str, splice: Splice) -> list[int]:
     """Where the lines are after a splice."""
     before = text[: splice.start]
-    line = len(_NEWLINE.findall(before)) + 1
-    added = len(_NEWLINE.findall(splice.text)) - len(
-        _NEWLINE.findall(text[splice.start : splice.end])
+    line = len(NEWLINE.findall(before)) + 1
+    added = len(NEWLINE.findall(splice.text)) - len(
+        NEWLINE.findall(text[splice.start : splice.end])
     )
     whole_lines = not before or before.endswith(("\n", "\r"))
     first = line if whole_lines and splice.text.endswith(("\n", "\r")) else line + 1

@@ -1,63 +1,46 @@
-"""One edit on one draft: which function makes it."""
+"""One edit on one draft: appliers register themselves for the class of edits that they make."""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import pkgutil
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from fitdoctor.cures.arguments import (
-    call_instead,
-    drop_keyword,
-    rename_call,
-    rename_keyword,
-    set_keyword,
-    wrap_argument,
-)
-from fitdoctor.cures.batch_hooks import skip_batches
-from fitdoctor.cures.chains import append_call, dataset_option, read_packed, swap_calls
-from fitdoctor.cures.compiling import decorate
 from fitdoctor.cures.draft import Draft
-from fitdoctor.cures.epochs import longer_epochs
-from fitdoctor.cures.loops import cast_before, hoist_compile
-from fitdoctor.cures.memoised import memoise
-from fitdoctor.cures.native import use_keras_ops
-from fitdoctor.cures.one_fit import one_fit
-from fitdoctor.cures.setting_statements import add_setting, drop_setting
-from fitdoctor.cures.subscripts import read_all
-from fitdoctor.cures.vmapped import vmap_instead
-from fitdoctor.findings import edits
+from fitdoctor.findings.edits import Edit
 
-_MAKERS: dict[type[Any], Callable[[Draft, Any], Draft]] = {
-    edits.SetKeyword: set_keyword,
-    edits.DropKeyword: drop_keyword,
-    edits.RenameKeyword: rename_keyword,
-    edits.CallInstead: call_instead,
-    edits.RenameCall: rename_call,
-    edits.VmapInstead: vmap_instead,
-    edits.AppendCall: append_call,
-    edits.ReadPacked: read_packed,
-    edits.DatasetOption: dataset_option,
-    edits.SwapCalls: swap_calls,
-    edits.WrapArgument: wrap_argument,
-    edits.Decorate: decorate,
-    edits.Memoise: memoise,
-    edits.CastBefore: cast_before,
-    edits.DropSetting: drop_setting,
-    edits.AddSetting: add_setting,
-    edits.SkipBatches: skip_batches,
-    edits.LongerEpochs: longer_epochs,
-    edits.OneFit: one_fit,
-    edits.UseKerasOps: use_keras_ops,
-    edits.ReadAll: read_all,
-    edits.HoistCompile: hoist_compile,
-}
+Kind = TypeVar("Kind", bound=Edit)
+_APPLIERS = "fitdoctor.cures.appliers"
+_known: dict[type[Edit], Callable[[Draft, Any], Draft]] = {}
 
 
-def edited(draft: Draft, edit: edits.Edit) -> Draft:
+def applies(
+    kind: type[Kind],
+) -> Callable[[Callable[[Draft, Kind], Draft]], Callable[[Draft, Kind], Draft]]:
+    """Register the function that makes edits of this class."""
+
+    def register(applier: Callable[[Draft, Kind], Draft]) -> Callable[[Draft, Kind], Draft]:
+        _known[kind] = applier
+        return applier
+
+    return register
+
+
+@functools.cache
+def _load() -> None:
+    package = importlib.import_module(_APPLIERS)
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{_APPLIERS}.{module.name}")
+
+
+def edited(draft: Draft, edit: Edit) -> Draft:
     """The draft with an edit made.
 
     Raises:
         AlreadyThere: The source has it.
         DeclinedEdit: It cannot be made safely; the message says why.
     """
-    return _MAKERS[type(edit)](draft, edit)
+    _load()
+    return _known[type(edit)](draft, edit)

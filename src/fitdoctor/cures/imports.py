@@ -134,13 +134,13 @@ def _imported(
         statement, name = f"import {module}", module
     elif taken:
         raise DeclinedEdit(f"the name {name} is used for something else")
-    offset = behind_imports(draft)
+    offset = after_imports(draft)
     lead = "" if offset == 0 or draft.text[offset - 1] in "\r\n" else draft.newline
     return draft.spliced(Splice(offset, offset, lead + statement + draft.newline)), name
 
 
 def _names_used(draft: Draft) -> set[str]:
-    """Every name in the file, but for the library of `from library import name`: it binds none."""
+    """Every name in the file except the library of `from library import name`: it binds none."""
     binds_none: set[cst.CSTNode] = set()
     for statement in draft.nodes(cst.ImportFrom):
         part: cst.CSTNode | None = statement.module
@@ -174,8 +174,8 @@ def before_imports(draft: Draft, own: Iterable[str]) -> tuple[int, set[str]]:
     raise DeclinedEdit("this file imports no library at its top")
 
 
-def behind_imports(draft: Draft) -> int:
-    """Behind the last import at the top of the file, or behind its docstring."""
+def after_imports(draft: Draft) -> int:
+    """The offset after the last import at the top of the file, or after its docstring."""
     last: cst.CSTNode | None = None
     for number, statement in enumerate(draft.module.body):
         if not isinstance(statement, cst.SimpleStatementLine):
@@ -187,7 +187,4 @@ def behind_imports(draft: Draft) -> int:
     if last is None:
         first = draft.module.body[0] if draft.module.body else None
         return draft.line_start(draft.lines(first).start) if first is not None else 0
-    end = draft.line_end(draft.end(last))
-    if draft.text[end : end + 2] == "\r\n":
-        return end + 2
-    return min(end + 1, len(draft.text))
+    return draft.after_newline(draft.line_end(draft.end(last)))

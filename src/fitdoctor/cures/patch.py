@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from fitdoctor.contract.changed_calls import ChangedCall
 from fitdoctor.cures.declined import AlreadyThere, ContradictedEdit, DeclinedEdit
 from fitdoctor.cures.draft import Draft
 from fitdoctor.cures.edit_engine import edited
-from fitdoctor.cures.in_process import CallChange, call_change
 from fitdoctor.cures.source_text import Source, read_source
 from fitdoctor.cures.unified import unified_diff
-from fitdoctor.findings.edits import AppendCall, Edit, ReadPacked, SetKeyword, SwapCalls
+from fitdoctor.cures.without_source import changed_call
+from fitdoctor.findings.edits import Claim, Edit
 from fitdoctor.findings.finding import Finding
 
 _LIBRARIES = tuple(
@@ -70,7 +71,7 @@ class Patch:
     applied: tuple[Applied, ...]
     declined: tuple[Declined, ...]
     sources: dict[Path, Source] = field(default_factory=dict)  # as read, by path
-    calls: tuple[CallChange, ...] = ()  # that are changed in the running script
+    calls: tuple[ChangedCall, ...] = ()  # that are changed in the running script
 
     def __bool__(self) -> bool:
         """Whether anything would change."""
@@ -127,23 +128,18 @@ def plan(
 
 
 # What a rule has done at a call: file, line, call, and a keyword or "" for its place.
-_Claims = dict[tuple[Path, int, str, str], tuple[str, str]]
+_Claims = dict[tuple[Path, int, str, str], tuple[str, Claim]]
 
 
 def _claim(path: Path, rule: str, edit: Edit, claims: _Claims) -> None:
     """Decline what contradicts an edit of another finding at the same call."""
-    line = edit.where.line
-    if isinstance(edit, SetKeyword):
-        key = (path, line, edit.call, edit.keyword)
-        first, value = claims.setdefault(key, (rule, edit.value))
-        if value != edit.value:
-            raise ContradictedEdit(f"{first} sets {edit.keyword}={value} in the same call")
-    elif isinstance(edit, AppendCall | ReadPacked | SwapCalls):
-        # A cache behind a map that is then moved away would keep something else.
-        call = edit.first if isinstance(edit, SwapCalls) else edit.call
-        first, made = claims.setdefault((path, line, call, ""), (rule, edit.in_words()))
-        if made != edit.in_words():
-            raise ContradictedEdit(f"{first} changes the order of calls here: {made}")
+    wanted = edit.claim()
+    if wanted is None:
+        return
+    key = (path, edit.where.line, wanted.call, wanted.keyword)
+    first, made = claims.setdefault(key, (rule, wanted))
+    if made != wanted:
+        raise ContradictedEdit(made.taken_by(first))
 
 
 class _Planner:
@@ -159,13 +155,13 @@ class _Planner:
         self._claims: _Claims = {}
         self._applied: list[Applied] = []
         self._declined: list[Declined] = []
-        self._calls: list[CallChange] = []
+        self._calls: list[ChangedCall] = []
         self.in_process = False
 
     def add(self, finding: Finding, *, unsafe: bool) -> None:
         cure = finding.cure
         if cure.safety == "advice" or not cure.edits:
-            self._decline(finding, "advice", "no rule can make this change in the source")
+            self._decline(finding, "advice", "no automatic fix")
             return
         if cure.safety == "unsafe" and not unsafe:
             self._decline(finding, "unsafe", "may change numbers or order; --unsafe makes it")
@@ -174,11 +170,11 @@ class _Planner:
             cost = cure.packing.cost()
             self._decline(finding, "packs", f"the first run {cost}; --pack DEST makes it")
             return
-        # All edits of a cure or none: half a cure may be worse than the disease.
+        # All edits of a cure or none: half a cure may do harm.
         drafts, claims = dict(self._drafts), dict(self._claims)
         made: list[Edit] = []
         for wanted in cure.edits:
-            edit = replace(wanted, dest=self._pack) if isinstance(wanted, ReadPacked) else wanted
+            edit = wanted.stored_in(self._pack)
             try:
                 if self._make(finding, edit, drafts, claims):
                     made.append(edit)
@@ -197,11 +193,11 @@ class _Planner:
         if not self.in_process or isinstance(why, ContradictedEdit):
             return False
         claims = dict(self._claims)
-        changes: list[CallChange] = []
+        changes: list[ChangedCall] = []
         for edit in finding.cure.edits:
             try:
                 _claim((self._roots[0] / edit.where.file).resolve(), finding.rule, edit, claims)
-                changes.append(call_change(edit))
+                changes.append(changed_call(edit))
             except DeclinedEdit:
                 return False
         self._claims = claims
@@ -253,7 +249,7 @@ class _Planner:
         calls = tuple(self._as_now(change) for change in self._calls)
         return Patch(files, tuple(self._applied), tuple(self._declined), self._sources, calls)
 
-    def _as_now(self, change: CallChange) -> CallChange:
-        """At the line where the call stands in the changed text."""
-        draft = self._drafts.get((self._roots[0] / change.where.file).resolve())
-        return change if draft is None else change.at(draft.line_now(change.where.line))
+    def _as_now(self, change: ChangedCall) -> ChangedCall:
+        """At the line that the call has in the changed text."""
+        draft = self._drafts.get((self._roots[0] / change.file).resolve())
+        return change if draft is None else replace(change, line=draft.line_now(change.line))

@@ -11,7 +11,7 @@ from fitdoctor.contract.errors import RecordingError
 from fitdoctor.contract.records import Recording
 from fitdoctor.cures.choice import choose, predicted
 from fitdoctor.cures.declined import DeclinedEdit
-from fitdoctor.cures.patch import Patch, plan
+from fitdoctor.cures.patch import Declined, Patch, plan
 from fitdoctor.cures.source_text import Source, decoded, digest
 from fitdoctor.cures.undo import kept
 from fitdoctor.findings.diagnosed import Diagnosis
@@ -74,25 +74,31 @@ def prescribe(
         declined = [one.finding for one in patch.declined if one.kind == "declined"]
         if len(declined) == len(impossible) or not left_out:
             break
-        # What a cure that cannot be made stood in the way of may have its turn.
+        # A cure that was left out for one that cannot be made may be made now.
         impossible = declined
-    gain = predicted(diagnosis, [one.finding for one in patch.applied])
+    return _without_written(patch, left_out, written, diagnosis)
+
+
+def _without_written(
+    patch: Patch, left_out: list[Declined], written: dict[Path, str], diagnosis: Diagnosis
+) -> Prescription:
+    """The patch without files that a patch of ours has changed already, in the very same way."""
     for path in written:
         if path not in patch.files or digest(patch.new_bytes(path)) != written[path]:
             raise _changed(path, "was fixed with other cures since it was recorded")
     files = {path: change for path, change in patch.files.items() if path not in written}
     whole = replace(patch, files=files, declined=(*patch.declined, *left_out))
+    gain = predicted(diagnosis, [one.finding for one in patch.applied])
     return Prescription(whole, gain, tuple(sorted(written)))
 
 
 def project_roots(recording: Recording) -> list[Path]:
     """The folders that are the user's project: where the script ran, and where it lies."""
-    folder = Path(str(recording.header.get("cwd") or os.getcwd()))
-    script = recording.header.get("script", {})
-    roots = [folder]
-    if script.get("path") and not script.get("module"):
-        roots.append((folder / str(script["path"])).parent)
-    return roots
+    folder = Path(recording.header.cwd or os.getcwd())
+    script = recording.header.script
+    if not script.path or script.module:
+        return [folder]
+    return [folder, (folder / script.path).parent]
 
 
 def _as_recorded(
@@ -149,5 +155,5 @@ def _changed(path: Path, what: str) -> RecordingError:
     return RecordingError(
         f"{path} {what}, so its lines may have moved",
         expected="the file that was recorded",
-        advice="fitdoctor fix SCRIPT examines it anew",
+        advice="fitdoctor fix SCRIPT examines it again",
     )

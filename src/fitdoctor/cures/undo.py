@@ -18,6 +18,7 @@ from typing import Any
 
 from fitdoctor.contract.errors import OutputError, UsageError
 from fitdoctor.cures.source_text import digest
+from fitdoctor.synced_files import sync_folder, write_synced
 
 FOLDER = Path(".fitdoctor") / "undo"
 MANIFEST = "manifest.json"
@@ -134,20 +135,3 @@ def read(folder: Path) -> Undo:
             advice=f"the old files are in {folder}",
         ) from error
     return Undo(folder, files)
-
-
-def write_synced(path: Path, data: bytes) -> None:
-    """Write a file and wait until the disk has it."""
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the names in a folder."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -9,7 +9,8 @@ from pathlib import Path
 from fitdoctor.contract.errors import OutputError, UsageError
 from fitdoctor.cures.patch import Patch
 from fitdoctor.cures.source_text import digest
-from fitdoctor.cures.undo import Undo, keep, kept, sync_folder, write_synced
+from fitdoctor.cures.undo import Undo, keep, kept
+from fitdoctor.synced_files import sync_folder, write_synced
 
 
 def write_patch(patch: Patch, base: Path) -> Undo:
@@ -101,7 +102,7 @@ def _bytes(path: Path) -> bytes:
         raise OutputError(
             f"cannot read {path}: {error.strerror}",
             expected="the file that was recorded",
-            advice="fitdoctor fix train.py examines the script anew",
+            advice="fitdoctor fix train.py examines the script again",
         ) from error
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from fitdoctor.contract.records import Machine
 
 # What each backend understands as "no GPU"; set before it is imported.
 CPU_ONLY = {"CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"}
@@ -17,9 +18,9 @@ class Choice:
     environment: dict[str, str]
 
 
-def choices(machine: dict[str, Any]) -> tuple[Choice, ...]:
+def choices(machine: Machine) -> tuple[Choice, ...]:
     """The CPU, and the GPU where there is one."""
     cpu = Choice("cpu", CPU_ONLY)
-    if not machine.get("accelerators"):
+    if not machine.accelerators:
         return (cpu,)
     return (cpu, Choice("gpu", {}))

@@ -41,5 +41,5 @@ def initialisation_ns(
             )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    told = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("ns ")]
-    return int(told[-1]) if done.returncode == 0 and told else None
+    printed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("ns ")]
+    return int(printed[-1]) if done.returncode == 0 and printed else None

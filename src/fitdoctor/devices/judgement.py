@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fitdoctor.analysis.build_view import view_of
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.start_up import StartUp, start_up
-from fitdoctor.analysis.view import view_of
+from fitdoctor.contract.codec import encode
+from fitdoctor.contract.evidence.device import DeviceFacts, DeviceSweep
 from fitdoctor.contract.records import Recording
 from fitdoctor.devices.crossover import Crossover, break_even_steps, crossover, ratio_at
 from fitdoctor.intervals import Interval
@@ -18,7 +20,7 @@ class DeviceRun:
     """The user's fit on one device."""
 
     name: str  # cpu or gpu, as asked for
-    device: dict[str, Any]
+    device: DeviceFacts
     rows: int
     steps: dict[int, Interval]  # nanoseconds per step by batch size
     real_step_ns: float | None  # of the training itself, input included
@@ -51,7 +53,7 @@ class DeviceRun:
         """The form in the JSON report."""
         pace = self.pace
         return {
-            "device": self.device,
+            "device": encode(self.device),
             "batch_size": self.rows,
             "sweep": [
                 {
@@ -105,7 +107,7 @@ class Judgement:
 
 def device_run(name: str, recording: Recording) -> DeviceRun | str:
     """What one recording says of its device, or why it says nothing."""
-    swept = [w for w in recording.workloads if w.result("device_sweep")]
+    swept = [(w, found) for w in recording.workloads if (found := w.found(DeviceSweep))]
     if not swept:
         failed = [
             probe.reason
@@ -115,22 +117,21 @@ def device_run(name: str, recording: Recording) -> DeviceRun | str:
         ]
         return failed[0] if failed else "the script did not come to a fit that could be swept"
     # Of several fits, the one that training is about.
-    workload = max(swept, key=lambda w: sum(call.dur for call in w.calls))
-    data = workload.result("device_sweep") or {}
-    found = {int(size): from_windows(record["ns"]) for size, record in data["sizes"].items()}
-    steps = {size: step for size, step in found.items() if step is not None}
+    workload, sweep = max(swept, key=lambda pair: sum(call.dur for call in pair[0].calls))
+    times = {int(size): from_windows(one.ns) for size, one in sweep.sizes.items()}
+    steps = {size: step for size, step in times.items() if step is not None}
     view = view_of(recording, workload)
     return DeviceRun(
         name=name,
-        device=data["device"],
-        rows=int(data["rows"]),
+        device=sweep.device,
+        rows=sweep.rows,
         steps=steps,
         real_step_ns=view.costs.total.value if view is not None else None,
-        transfer_ns=data.get("transfer_ns"),
-        batch_bytes=int(data.get("batch_bytes", 0)),
+        transfer_ns=sweep.transfer_ns,
+        batch_bytes=sweep.batch_bytes,
         start=start_up(recording),
         planned_steps=view.planned_steps if view is not None else 0,
-        ended=data.get("ended"),
+        ended=sweep.ended,
     )
 
 

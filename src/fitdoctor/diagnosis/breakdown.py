@@ -1,4 +1,4 @@
-"""Where a step's time goes, part by part, as the device sees it."""
+"""Where a step's time goes, part by part; what the loader adds to the step is a part of its own."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.diagnosed import Part
 from fitdoctor.pricing.loading import input_is_slow
 
-# A step this much longer than on a frozen batch, where input is slow, is held up by loading.
+# A step this much longer than on a frozen batch, where input is slow, suffers from contention.
 CONTENTION_SHARE = 0.3
 
 
 def breakdown(view: View) -> tuple[Part, ...]:
     """The parts, the largest first; they sum to the step, and the rest is called unknown."""
     total = view.costs.total.value or 1.0
-    parts = as_the_device_sees_it(view)
+    parts = parts_with_contention(view)
     rows = [
         Part(name, value, value / total)
         for name, value in parts.items()
@@ -23,22 +23,7 @@ def breakdown(view: View) -> tuple[Part, ...]:
     return tuple(rows)
 
 
-def curable_parts(view: View, by_input: float = 0.0) -> dict[str, float]:
-    """What each part has to give; what the loader holds up goes with the wait for it.
-
-    Args:
-        view: the workload.
-        by_input: what a cure of the input saves. Where that is more than the wait, the rest is
-            the first batch of each epoch, which is waited for between epochs.
-    """
-    parts = as_the_device_sees_it(view)
-    waiting = parts.get("input_wait", 0.0) + parts.pop("loader_contention", 0.0)
-    first = min(parts.get("epoch_gap", 0.0), max(0.0, by_input - waiting))
-    parts["epoch_gap"] = parts.get("epoch_gap", 0.0) - first
-    return {**parts, "input_wait": waiting + first}
-
-
-def as_the_device_sees_it(view: View) -> dict[str, float]:
+def parts_with_contention(view: View) -> dict[str, float]:
     """The parts, with what the loader adds to a step apart."""
     parts = view.parts
     if view.frozen is None or view.is_group or view.backend == "jax":
@@ -47,7 +32,7 @@ def as_the_device_sees_it(view: View) -> dict[str, float]:
 
 
 def _with_contention(view: View, parts: dict[str, float], frozen: float) -> dict[str, float]:
-    """A step that takes far longer beside the loader than on a frozen batch is held up by it.
+    """A step that takes far longer beside the loader than on a frozen batch: contention.
 
     Loader threads take the interpreter's lock and the cores that the step needs.
     """

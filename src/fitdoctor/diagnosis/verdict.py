@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from fitdoctor.analysis.device_use import device_time
+from fitdoctor.analysis.device_use import device_use
 from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract.records import RecordedWorkload
-from fitdoctor.diagnosis.breakdown import as_the_device_sees_it
+from fitdoctor.diagnosis.breakdown import parts_with_contention
 from fitdoctor.findings.diagnosed import Health, Verdict
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.ranking import family_of
@@ -34,7 +34,7 @@ MANY_CALLS = 10
 MOST_OF_IT = 0.5
 WITHOUT_A_RULE: dict[str, tuple[Verdict, str]] = {
     "input_wait": ("input-bound", "are waiting for data"),
-    "loader_contention": ("input-bound", "are the step held up by loading"),
+    "loader_contention": ("input-bound", "are loader contention"),
     "epoch_gap": ("host-bound", "lie between epochs"),
     "start_up": ("host-bound", "are the start-up of each call"),
     "callbacks": ("callback-bound", "are callbacks"),
@@ -45,11 +45,11 @@ WITHOUT_A_RULE: dict[str, tuple[Verdict, str]] = {
 
 _SENTENCES: dict[str, str] = {
     "input-bound": "Training waits for its data: one {unit} takes {step}.",
-    "host-bound": "Starting the work costs more than the work: one {unit} takes {step}.",
-    "compile-bound": "Training keeps tracing and compiling anew: one {unit} takes {step}.",
+    "host-bound": "Overhead dominates: one {unit} takes {step}, most of it to start the work.",
+    "compile-bound": "Training keeps retracing and recompiling: one {unit} takes {step}.",
     "callback-bound": "A callback takes the time: one {unit} takes {step}.",
     "compute-bound": "The arithmetic itself is the limit: one {unit} takes {step}.",
-    "device-mismatch": "The device does not suit the work: one {unit} takes {step}.",
+    "device-mismatch": "The wrong device for this model and batch: one {unit} takes {step}.",
 }
 
 
@@ -58,10 +58,9 @@ def verdict_of(
 ) -> tuple[Verdict, str]:
     """A word, and what it means here; `inner` are the calls that callbacks make."""
     step = duration(view.costs.total.value)
-    unit = view.costs.unit
     if findings:
-        first = findings[0]
-        return family_of(first), _SENTENCES[family_of(first)].format(step=step, unit=unit)
+        family = family_of(findings[0])
+        return family, _SENTENCES[family].format(step=step, unit=view.costs.unit)
     if view.is_group:
         return "at-ceiling", f"One call takes {step}; no rule found anything to gain."
     gain = view.input_gain
@@ -74,44 +73,78 @@ def verdict_of(
             f"One step takes {step}, {duration(view.ceiling_step.value)} with its data in memory: "
             f"training waits for its input{_why_no_cure(view)}"
         )
+    return (
+        _start_up(view)
+        or _idle_device(view)
+        or _own_code(view)
+        or _beside_training(view, inner)
+        or _healthy(view)
+    )
+
+
+def _step_share(view: View) -> float:
+    """Of a step's time, the training step itself."""
+    return view.frozen.value / max(1.0, view.costs.total.value) if view.frozen else 1.0
+
+
+def _start_up(view: View) -> tuple[Verdict, str] | None:
     training = view.planned_steps * view.costs.total.value
-    if view.costs.one_off_ns > max(START_UP_NS, START_UP_SHARE * training):
-        return "start-up-bound", (
-            f"Starting takes {duration(view.costs.one_off_ns)}, all {view.planned_steps} steps "
-            f"{duration(training)}: a longer run would not be slower."
-        )
-    device = device_time(view.recorded, view.costs.total.value)
-    if device is not None and device.is_idle:
-        return "host-bound", (
-            f"One step takes {step}, and the GPU works {percent(device.busy_share)} of it: it "
-            "waits for the host, which starts its operations one by one. Nothing tried helps."
-        )
-    share = view.frozen.value / view.costs.total.value if view.frozen else 1.0
+    if view.costs.one_off_ns <= max(START_UP_NS, START_UP_SHARE * training):
+        return None
+    return "start-up-bound", (
+        f"Starting takes {duration(view.costs.one_off_ns)}, all {view.planned_steps} steps "
+        f"{duration(training)}: a longer run would not be slower."
+    )
+
+
+def _idle_device(view: View) -> tuple[Verdict, str] | None:
+    total = view.costs.total.value
+    device = device_use(view.recorded, total)
+    if device is None or not device.is_idle:
+        return None
+    return "host-bound", (
+        f"One step takes {duration(total)}, and the GPU works {percent(device.busy_share)} of it: "
+        "it waits for the host, which starts its operations one by one. Nothing tried helps."
+    )
+
+
+def _own_code(view: View) -> tuple[Verdict, str] | None:
+    """A loop with much time between the calls that mark its steps."""
+    share, step = _step_share(view), duration(view.costs.total.value)
+    if "between_calls" not in view.costs.parts or share >= STEP_SHARE:
+        return None
     watched = loop_lines(view.recorded)
-    if "between_calls" in view.costs.parts and share < STEP_SHARE and watched is not None:
+    if watched is not None:
         return "host-bound", (
             f"One step takes {step}, and {percent(share)} of it is the training step; "
             f"{percent(watched.loading)} is reading data, the rest your own code around "
             f"it{_where(watched.hot_line('own'))}."
         )
-    if "between_calls" in view.costs.parts and share < STEP_SHARE:
-        return "not-judged", (
-            f"One step takes {step}, and its compiled function {percent(share)} of that. The rest "
-            "is the code between its calls, whose data could not be read alone: fit, a tf.data "
-            "dataset or a DataLoader would show more."
-        )
+    return "not-judged", (
+        f"One step takes {step}, and its compiled function {percent(share)} of that. The rest "
+        "is the code between its calls, whose data could not be read alone: fit, a tf.data "
+        "dataset or a DataLoader would show more."
+    )
+
+
+def _beside_training(view: View, inner: Sequence[RecordedWorkload]) -> tuple[Verdict, str] | None:
     other = _largest_beside_training(view)
-    if other is not None:
-        name, ns = other
-        family, words = WITHOUT_A_RULE[name]
-        return family, (
-            f"Only {percent(min(1.0, share))} of a step ({step}) is the training step itself; "
-            f"{duration(ns)} of the rest {words}{_called_inside(name, inner)}, and no rule names "
-            "the cause."
-        )
+    if other is None:
+        return None
+    name, ns = other
+    family, words = WITHOUT_A_RULE[name]
+    return family, (
+        f"Only {percent(min(1.0, _step_share(view)))} of a step "
+        f"({duration(view.costs.total.value)}) is the training step itself; {duration(ns)} of the "
+        f"rest {words}{_called_inside(name, inner)}, and no rule names the cause."
+    )
+
+
+def _healthy(view: View) -> tuple[Verdict, str]:
     return "at-ceiling", (
-        f"Healthy: {percent(min(1.0, share))} of a step ({step}) is the training step itself, "
-        "and nothing measured would make it faster."
+        f"Healthy: {percent(min(1.0, _step_share(view)))} of a step "
+        f"({duration(view.costs.total.value)}) is the training step itself, and nothing measured "
+        "would make it faster."
     )
 
 
@@ -136,7 +169,7 @@ def _called_inside(name: str, inner: Sequence[RecordedWorkload]) -> str:
 
 def _largest_beside_training(view: View) -> tuple[str, float] | None:
     """What takes most of the time where training takes too little of it to be called healthy."""
-    parts = as_the_device_sees_it(view)
+    parts = parts_with_contention(view)
     total = sum(parts.values()) or 1.0
     training = sum(parts.get(name, 0.0) for name in TRAINING)
     if training >= HEALTHY_SHARE * total:

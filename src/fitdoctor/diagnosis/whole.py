@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
-from fitdoctor.analysis.device_use import device_time
+from fitdoctor.analysis.build_view import view_of
+from fitdoctor.analysis.device_use import device_use
 from fitdoctor.analysis.health import not_measured, recording_health, workload_health
 from fitdoctor.analysis.input_line import input_line
 from fitdoctor.analysis.start_up import start_up
 from fitdoctor.analysis.step_rows import step_rows
-from fitdoctor.analysis.view import View, view_of
+from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.model import OptimizerUpdate
 from fitdoctor.contract.records import RecordedWorkload, Recording
-from fitdoctor.diagnosis.breakdown import breakdown, curable_parts
+from fitdoctor.diagnosis.breakdown import breakdown, parts_with_contention
 from fitdoctor.diagnosis.one_cause import one_cause_each
 from fitdoctor.diagnosis.verdict import verdict_of, why_not_judged
 from fitdoctor.findings.diagnosed import (
@@ -22,14 +24,12 @@ from fitdoctor.findings.diagnosed import (
     DiagnosedWorkload,
     Diagnosis,
     Health,
-    Level,
     StepTime,
 )
 from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.findings.ranking import ranked
-from fitdoctor.intervals import Interval
-from fitdoctor.pricing.drift import on_another_day
-from fitdoctor.pricing.joint import gain_of_all
+from fitdoctor.pricing.drift import widened_for_drift
+from fitdoctor.pricing.joint import gain_over_workloads, joint_gain
 from fitdoctor.rules import all_rules
 from fitdoctor.rules.rule import Rule
 
@@ -51,14 +51,14 @@ def diagnose(recording: Recording, *, rules: Sequence[Rule] | None = None) -> Di
     listed.sort(key=lambda w: -w.total_ns)
     header = recording.header
     return Diagnosis(
-        version=str(header.get("fitdoctor", "")),
-        script=str(header.get("script", {}).get("path", "")),
-        argv=tuple(str(a) for a in header.get("script", {}).get("argv", ())),
+        version=header.fitdoctor,
+        script=header.script.path,
+        argv=header.script.argv,
         machine=recording.machine,
         keras=recording.keras,
         recorder_ratio=_own_cost(recording, listed),
         workloads=tuple(listed),
-        joint_gain=_whole_gain(listed),
+        joint_gain=gain_over_workloads([(one.total_ns, one.joint_gain) for one in listed]),
         health=tuple(_health(recording_health(recording))),
         ended=_ended(recording),
         exit_code=recording.exit_code,
@@ -87,8 +87,8 @@ def _diagnosed(
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
         return _not_judged(workload, where, view)
     findings = ranked([found for rule in rules if (found := rule.detect(view)) is not None])
-    findings = one_cause_each(findings)
-    findings = tuple(replace(one, gain=on_another_day(one.gain)) for one in findings)
+    findings = one_cause_each(findings, rules)
+    findings = tuple(_widened(one) for one in findings)
     inner = [one for one in recording.workloads if one.parent == workload.number]
     verdict, sentence = verdict_of(view, findings, inner)
     costs = view.costs
@@ -105,7 +105,7 @@ def _diagnosed(
         sentence=sentence,
         findings=findings,
         health=tuple(_health(workload_health(view)) + why_not_judged(view, verdict)),
-        joint_gain=_joint(view, findings),
+        joint_gain=joint_gain(costs.total, parts_with_contention(view), findings),
         total_ns=_total_ns(workload),
         not_measured=tuple(not_measured(workload)),
         input=input_line(view),
@@ -113,10 +113,16 @@ def _diagnosed(
         first_epoch=None if view.runs_ahead else first_epoch(workload),
         stalls=None if view.runs_ahead else stalls(workload),
         iterator_waits=iterator_waits(workload),
-        step_rows=step_rows(workload, view.frozen, view.probe_ns("optimizer_update")),
-        device=device_time(workload, costs.total.value),
+        step_rows=step_rows(workload, view.frozen, view.timed(OptimizerUpdate)),
+        device=device_use(workload, costs.total.value),
         cost=costs.total,
     )
+
+
+def _widened(finding: Finding) -> Finding:
+    """With intervals that allow for drift, also where an edit does only part of the cure."""
+    partly = None if finding.partly is None else _widened(finding.partly)
+    return replace(finding, gain=widened_for_drift(finding.gain), partly=partly)
 
 
 def _ceiling(view: View, findings: tuple[Finding, ...]) -> Ceiling | None:
@@ -141,7 +147,7 @@ def _not_judged(
     seen = f"{steps} steps in {calls} call{'s' if calls != 1 else ''}"
     reason = f"too short to judge: {seen}; at least {MIN_STEADY_STEPS} after warm-up are needed"
     health = [Health("warning", reason)]
-    health += [Health(cast(Level, level), text) for level, text in workload.notes]
+    health += _health(list(workload.notes))
     return DiagnosedWorkload(
         kind=workload.kind,
         where=where,
@@ -169,14 +175,6 @@ def _step_time(view: View) -> StepTime:
     return StepTime(costs.median_ns, costs.p10_ns, costs.p90_ns)
 
 
-def _joint(view: View, findings: tuple[Finding, ...]) -> Interval | None:
-    cures = [(finding.gain, finding.saves) for finding in findings]
-    by_input = (saves["input_wait"].value for _, saves in cures if "input_wait" in saves)
-    parts = curable_parts(view, max(by_input, default=0.0))
-    gain = gain_of_all(view.costs.total, cures, parts)
-    return None if gain is None else on_another_day(gain)
-
-
 def _total_ns(workload: RecordedWorkload) -> int:
     if workload.calls:
         return sum(call.dur for call in workload.calls)
@@ -185,25 +183,11 @@ def _total_ns(workload: RecordedWorkload) -> int:
 
 
 def _own_cost(recording: Recording, workloads: list[DiagnosedWorkload]) -> float | None:
-    cost = recording.overhead.get("ns_per_step")
+    cost = recording.own_cost_ns
     steps = [w.step.median_ns for w in workloads if w.step is not None and w.kind == "fit"]
-    if cost is None or not steps:
+    if cost is None or not steps or not steps[0]:
         return None
-    return float(cost) / steps[0]
-
-
-def _whole_gain(workloads: list[DiagnosedWorkload]) -> Interval | None:
-    """The gain over all judged workloads: times add up, gains do not."""
-    now = sum(w.total_ns for w in workloads)
-    if not now or not any(w.joint_gain for w in workloads):
-        return None
-    after = {"value": 0.0, "low": 0.0, "high": 0.0}
-    for workload in workloads:
-        gain = workload.joint_gain or Interval.exact(1.0)
-        after["value"] += workload.total_ns / gain.value
-        after["low"] += workload.total_ns / gain.high
-        after["high"] += workload.total_ns / gain.low
-    return Interval(now / after["value"], now / after["high"], now / after["low"])
+    return cost / steps[0]
 
 
 def _health(messages: list[tuple[str, str]]) -> list[Health]:

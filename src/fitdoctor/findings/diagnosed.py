@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from fitdoctor.analysis.anomalies import FirstEpoch, IteratorWaits, Stalls
-from fitdoctor.analysis.device_use import DeviceTime
+from fitdoctor.analysis.device_use import DeviceUse
 from fitdoctor.analysis.start_up import StartUp
 from fitdoctor.analysis.step_rows import StepRow
+from fitdoctor.contract.records import KerasFacts, Machine
 from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.intervals import Interval
 
@@ -84,7 +85,7 @@ class DiagnosedWorkload:
     stalls: Stalls | None = None
     iterator_waits: IteratorWaits | None = None
     step_rows: tuple[StepRow, ...] = ()  # layers, optimizer, rest; they sum to the frozen step
-    device: DeviceTime | None = None  # only on an accelerator
+    device: DeviceUse | None = None  # only on an accelerator
     cost: Interval | None = None  # ns of one step with everything around it, with its range
 
     @property
@@ -102,8 +103,8 @@ class Diagnosis:
     version: str
     script: str
     argv: tuple[str, ...]
-    machine: dict[str, Any]
-    keras: dict[str, Any]
+    machine: Machine
+    keras: KerasFacts
     recorder_ratio: float | None  # our own cost as a share of a step; None = not measured
     workloads: tuple[DiagnosedWorkload, ...]
     joint_gain: Interval | None

@@ -1,11 +1,11 @@
-"""One finding: a cause of slowness with its place, its evidence and its price."""
+"""One finding: a cause of slowness with its place, its evidence and its gain."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fitdoctor.findings.edits import Edit, ReadPacked, edit_to_json
+from fitdoctor.findings.edits import Edit, ReadPacked
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 
@@ -25,7 +25,7 @@ class Cure:
 
     safety: Safety
     summary: str
-    # All of them together are the cure; none where the source cannot be changed by rule.
+    # All of them together are the cure; none where there is no automatic fix.
     edits: tuple[Edit, ...] = ()
     # A cured step does the work of this many: a larger batch.
     steps_in_one: int = 1
@@ -37,7 +37,7 @@ class Cure:
 
     def to_json(self) -> dict[str, Any]:
         """The form of a cure in the JSON report."""
-        edits = [edit_to_json(edit) for edit in self.edits]
+        edits = [edit.to_json() for edit in self.edits]
         return {"safety": self.safety, "summary": self.summary, "edits": edits}
 
 
@@ -56,7 +56,7 @@ class Finding:
     # step; what the joint gain is computed from, never the product of the gains.
     saves: dict[str, Interval] = field(default_factory=dict)
     # The cure is advice, and this is what an edit can do instead, for less: the same cause with
-    # another cure and another price.
+    # another cure and another gain.
     partly: Finding | None = None
 
     @property

@@ -31,5 +31,5 @@ def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def family_of(finding: Finding) -> Verdict:
-    """The verdict that a finding stands for."""
+    """The verdict that a finding leads to."""
     return FAMILIES[finding.rule[:2]]

@@ -1,4 +1,4 @@
-"""What runs inside the user's process: the recorder and the probes, wired together."""
+"""What runs in the user's process, wired together: which mode, which patches, which listener."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import os
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
-from fitdoctor.contract.writer import Writer
+from fitdoctor.contract.options import LearningOptions, RunOptions
+from fitdoctor.contract.records import EventDetail, KerasFacts
+from fitdoctor.contract.writer import Writer, record_of
 from fitdoctor.inside.cures import call_changes, overrides, served_source
 from fitdoctor.inside.import_hooks import ImportHooks
 from fitdoctor.inside.lab.examiner import Examiner
@@ -18,16 +19,15 @@ from fitdoctor.inside.ledger.loop_watch import LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.proof import batch_tap
 from fitdoctor.inside.proof.learning_watch import EveryStep, LearningWatch
-from fitdoctor.inside.proof.step_limit import StepLimit
+from fitdoctor.inside.proof.step_limit import LimitWatch
 from fitdoctor.inside.seams.backends import jax
 from fitdoctor.inside.seams.backends.base import Backend
-from fitdoctor.inside.seams.backends.jax import JaxBackend
-from fitdoctor.inside.seams.backends.tensorflow import TensorFlowBackend
-from fitdoctor.inside.seams.backends.torch import TorchBackend
+from fitdoctor.inside.seams.backends.choose import backend_named
 from fitdoctor.inside.seams.inputs import constructed, data_loader, hdf5, tf_stages
 from fitdoctor.inside.seams.watch import (
     graph_clock,
     jax_calls,
+    keras_callbacks,
     keras_optimizer,
     keras_trainer,
     tensorflow_calls,
@@ -40,14 +40,12 @@ FRAMEWORKS = ("numpy", "tensorflow", "jax", "torch", "keras")
 _finishers: dict[int, Callable[[], None]] = {}
 
 
-def start(recording: str, options: dict[str, Any]) -> Recorder:
+def start(recording: str, options: RunOptions) -> Recorder:
     """Begin to watch; called before the script's first line by the injected sitecustomize."""
-    if options.get("sources"):
-        served_source.serve(str(options["sources"]))
-    learning = options.get("learning")
-    recorder = (EveryStep if learning else Recorder)(Writer(recording))
+    if options.sources is not None:
+        served_source.serve(options.sources)
+    recorder = (EveryStep if options.learning else Recorder)(Writer(recording))
     traces = tensorflow_traces.TraceWatch(recorder)
-    loops = LoopWatch(recorder)
     hdf5_reads = hdf5.Hdf5Reads()
     recorder.event("start", recorder.clock(), 0)
     hooks = ImportHooks(
@@ -55,25 +53,25 @@ def start(recording: str, options: dict[str, Any]) -> Recorder:
     )
     for name in FRAMEWORKS:
         hooks.when_imported(name, lambda module: None)  # watched for its time
-    if options.get("limit"):
-        recorder.listener = StepLimit(recorder, **options["limit"])
-    elif learning:
-        _watch_learning(recorder, hooks, learning)
+    if options.limit is not None:
+        recorder.listener = LimitWatch(recorder, options.limit)
+    elif options.learning is not None:
+        _watch_learning(recorder, hooks, options.learning)
     else:
         recorder.listener = Examiner(
             recorder,
-            budget_s=float(options.get("budget_s", 60)),
-            go_on=bool(options.get("continue", False)),
-            probes=bool(options.get("probes", True)),
+            budget_s=options.budget_s,
+            keep_running=options.keep_running,
+            probes=options.probes,
             traces=traces,
             hdf5=hdf5_reads,
-            sweep=bool(options.get("sweep", False)),
+            sweep=options.sweep,
         )
     _watch_keras(recorder, hooks)
-    _watch_backends(recorder, hooks, traces, loops)
+    _watch_backends(recorder, hooks, traces, LoopWatch(recorder))
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
-    overrides.apply(hooks, options.get("trial") or {})
-    call_changes.install(hooks, recorder.patches, options.get("calls") or ())
+    overrides.apply(hooks, options.forced)
+    call_changes.install(hooks, recorder.patches, options.calls)
     hooks.install()
     # A forked worker is a copy of this process: it must not record, and must not probe.
     os.register_at_fork(after_in_child=lambda: recorder.suspend().__enter__())
@@ -104,18 +102,13 @@ def when_examined(recorder: Recorder, action: Callable[[], None]) -> None:
 
 def backend_of(recorder: Recorder) -> Backend:
     """The backend that Keras runs on in this process."""
-    makers: dict[str, Callable[[], Backend]] = {
-        "tensorflow": TensorFlowBackend,
-        "jax": JaxBackend,
-        "torch": TorchBackend,
-    }
-    return makers[recorder.backend]()
+    return backend_named(recorder.backend)
 
 
-def _watch_learning(recorder: Recorder, hooks: ImportHooks, options: dict[str, Any]) -> None:
+def _watch_learning(recorder: Recorder, hooks: ImportHooks, options: LearningOptions) -> None:
     """Compare data and learning: the patches come before those of the ledger, so inside them."""
-    seed = options.pop("seed", None)
-    watch = LearningWatch(recorder, **options)
+    seed = options.seed
+    watch = LearningWatch(recorder, options)
     recorder.listener = watch
     recorder.on_result = watch.on_result
     for backend, (module_name, _, _) in keras_trainer.TRAINERS.items():
@@ -140,8 +133,8 @@ def _watch_keras(recorder: Recorder, hooks: ImportHooks) -> None:
     for backend, (module_name, _, _) in keras_trainer.TRAINERS.items():
         hooks.when_imported(module_name, functools.partial(_on_trainer, recorder, backend))
     hooks.when_imported(
-        keras_trainer.CALLBACK_LIST,
-        functools.partial(keras_trainer.watch_callback_list, recorder),
+        keras_callbacks.CALLBACK_LIST,
+        functools.partial(keras_callbacks.watch_callback_list, recorder),
     )
     hooks.when_imported(
         keras_trainer.BASE_TRAINER, functools.partial(keras_trainer.watch_compile, recorder)
@@ -195,14 +188,12 @@ def _on_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
 
 def _on_keras(recorder: Recorder, module: ModuleType) -> None:
     backend = sys.modules.get({"torch": "torch", "jax": "jax"}.get(recorder.backend, "tensorflow"))
-    recorder.writer.write(
-        {
-            "k": "keras",
-            "version": str(getattr(module, "__version__", "unknown")),
-            "backend": recorder.backend,
-            "backend_version": str(getattr(backend, "__version__", "unknown")),
-        }
+    facts = KerasFacts(
+        version=str(getattr(module, "__version__", "unknown")),
+        backend=recorder.backend,
+        backend_version=str(getattr(backend, "__version__", "unknown")),
     )
+    recorder.writer.write(record_of("keras", facts))
 
 
 def _on_tf_iterators(
@@ -219,7 +210,7 @@ def _on_jax(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
 
 def _on_executed(recorder: Recorder, module: str, begin: int, duration: int) -> None:
     if module in FRAMEWORKS:
-        recorder.event("import", begin, duration, module=module)
+        recorder.event("import", begin, duration, EventDetail(module=module))
 
 
 def _on_error(recorder: Recorder, module: str, error: BaseException) -> None:

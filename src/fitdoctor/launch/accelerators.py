@@ -1,4 +1,4 @@
-"""NVIDIA devices as NVML tells of them: what they are, what they do, who else uses them."""
+"""NVIDIA devices as NVML reports them: what they are, what they do, who else uses them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import psutil
+
+from fitdoctor.contract.codec import LARGEST
+from fitdoctor.contract.records import Accelerator, DeviceProcess, DeviceSample
 
 _MW_PER_W = 1_000
 # Why a clock is held down, as NVML counts it. Idle clocks and clocks that someone set are no reason
@@ -41,43 +44,42 @@ class Accelerators:
         except pynvml.NVMLError as error:
             self.unavailable = f"not available: {error}"
 
-    def describe(self, *, processes: bool = True) -> list[dict[str, Any]]:
+    def describe(self, *, processes: bool = True) -> tuple[Accelerator, ...]:
         """Name, memory and highest clock of each device, and the `processes` on it now.
 
-        Asked before the script starts, those are others': in a container the numbers of processes
-        tell nothing, so that later they could not be told from the script's own.
+        Asked before the script starts, those are others'. Later they cannot be told from the
+        script's own: a container has process numbers of its own.
         """
-        return [
-            {
-                "name": self._ask(self._name, handle),
-                "memory_bytes": self._ask(lambda h: self._memory(h).total, handle),
-                "clock_mhz": self._ask(self._highest_clock, handle),
-                "processes": self._ask(self._processes, handle) if processes else None,
-            }
+        return tuple(
+            Accelerator(
+                name=self._ask(self._name, handle),
+                memory_bytes=self._ask(lambda h: int(self._memory(h).total), handle),
+                clock_mhz=self._ask(self._highest_clock, handle),
+                processes=self._ask(self._processes, handle) if processes else None,
+            )
             for handle in self._handles
-        ]
+        )
 
-    def sample(self) -> list[dict[str, Any]] | None:
+    def sample(self) -> tuple[DeviceSample, ...] | None:
         """Load (percent), memory (bytes), power (watts), clock (MHz) of each device.
 
         And what holds the clock down, if anything does. None without NVML.
         """
         if self.unavailable is not None:
             return None
-        return [
-            {
-                "util": self._ask(
-                    lambda h: self._nvml.nvmlDeviceGetUtilizationRates(h).gpu, handle
+        nvml = self._nvml
+        return tuple(
+            DeviceSample(
+                util=self._ask(lambda h: float(nvml.nvmlDeviceGetUtilizationRates(h).gpu), handle),
+                mem=self._ask(lambda h: int(self._memory(h).used), handle),
+                power=self._ask(
+                    lambda h: float(nvml.nvmlDeviceGetPowerUsage(h) / _MW_PER_W), handle
                 ),
-                "mem": self._ask(lambda h: self._memory(h).used, handle),
-                "power": self._ask(
-                    lambda h: self._nvml.nvmlDeviceGetPowerUsage(h) / _MW_PER_W, handle
-                ),
-                "clock": self._ask(self._clock, handle),
-                "held": self._ask(self._held_down, handle),
-            }
+                clock=self._ask(self._clock, handle),
+                held=self._ask(self._held_down, handle),
+            )
             for handle in self._handles
-        ]
+        )
 
     def close(self) -> None:
         """Give NVML back."""
@@ -97,20 +99,16 @@ class Accelerators:
     def _highest_clock(self, handle: Any) -> int:
         return int(self._nvml.nvmlDeviceGetMaxClockInfo(handle, self._nvml.NVML_CLOCK_SM))
 
-    def _held_down(self, handle: Any) -> list[str]:
+    def _held_down(self, handle: Any) -> tuple[str, ...]:
         bits = int(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle))
-        return sorted({reason for bit, reason in HELD_DOWN.items() if bits & bit})
+        return tuple(sorted({reason for bit, reason in HELD_DOWN.items() if bits & bit}))
 
-    def _processes(self, handle: Any) -> list[dict[str, Any]]:
+    def _processes(self, handle: Any) -> tuple[DeviceProcess, ...]:
         running = self._nvml.nvmlDeviceGetComputeRunningProcesses(handle)
-        return [
-            {
-                "pid": int(one.pid),
-                "name": _process_name(int(one.pid)),
-                "memory_bytes": getattr(one, "usedGpuMemory", None),
-            }
+        return tuple(
+            DeviceProcess(int(one.pid), _process_name(int(one.pid)), _used_memory(one))
             for one in running
-        ]
+        )
 
     def _ask(self, question: Callable[[Any], _Value], handle: Any) -> _Value | None:
         try:
@@ -118,6 +116,12 @@ class Accelerators:
         # Many devices do not answer every question, and older bindings do not know all of them.
         except (self._nvml.NVMLError, AttributeError):
             return None
+
+
+def _used_memory(process: Any) -> int | None:
+    """Bytes; NVML says 2**64 - 1 where it does not know."""
+    used = getattr(process, "usedGpuMemory", None)
+    return int(used) if used is not None and used <= LARGEST else None
 
 
 def _process_name(pid: int) -> str | None:

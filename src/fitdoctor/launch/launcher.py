@@ -6,7 +6,6 @@ own variables are taken out again by the injected `sitecustomize` before its fir
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import signal
@@ -19,9 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from fitdoctor.launch.recording_files import Tail
+from fitdoctor.contract.options import VARIABLE, RunOptions
+from fitdoctor.launch.recording_files import Tail, record_in
 
 INJECT_FOLDER = Path(__file__).resolve().parent / "inject"
 # After the examination the script is asked to end; a save in a `finally` is given this long.
@@ -54,7 +54,7 @@ def command_line(target: str, args: Sequence[str], *, module: bool) -> list[str]
     return [sys.executable, *(["-m"] if module else []), target, *args]
 
 
-def child_environment(recording: Path, options: dict[str, Any]) -> dict[str, str]:
+def child_environment(recording: Path, options: RunOptions) -> dict[str, str]:
     """Our environment plus what the injected sitecustomize reads and removes."""
     environment = dict(os.environ)
     original = environment.get("PYTHONPATH")
@@ -65,7 +65,7 @@ def child_environment(recording: Path, options: dict[str, Any]) -> dict[str, str
     if original is not None:
         environment["FITDOCTOR_PYTHONPATH"] = original
     environment["FITDOCTOR_RECORDING"] = str(recording.absolute())
-    environment["FITDOCTOR_OPTIONS"] = json.dumps(options)
+    environment[VARIABLE] = options.to_text()
     environment["FITDOCTOR_PARENT"] = str(os.getpid())
     return environment
 
@@ -74,7 +74,7 @@ def launch(
     command: Sequence[str],
     *,
     recording: Path,
-    options: dict[str, Any],
+    options: RunOptions,
     on_start: Callable[[int], None] | None = None,
     grace_s: float = OVERSTAY_GRACE_S,
     silent: bool = False,
@@ -87,7 +87,7 @@ def launch(
         recording: The file the recorder in the child appends to.
         options: Options of the recorder in the child.
         on_start: Called with the process id once the child runs.
-        grace_s: How long an examined script may go on before it is ended.
+        grace_s: How long an examined script may keep running before it is ended.
         silent: Without the terminal: a trial is not the run that the user asked for.
         stdout: Where the script's output goes; our own stdout if not given.
     """
@@ -105,8 +105,8 @@ def launch(
             stderr=nowhere,
         )
         relay.attach(process)
-        # With --continue an examined script goes on; only its end counts.
-        ends = ("end",) if options.get("continue") else ("end", "examined")
+        # With --continue an examined script keeps running; only its end counts.
+        ends = ("end",) if options.keep_running else ("end", "examined")
         watch = _OverstayWatch(process, recording, grace_s, ends)
         watch.start()
         if on_start is not None:
@@ -168,7 +168,7 @@ def _in_foreground_of_terminal() -> bool:
 
 
 class _OverstayWatch(threading.Thread):
-    """Ends a script that goes on long after it was examined and asked to end.
+    """Ends a script that keeps running long after it was examined and asked to end.
 
     A bare `except:` around fit, or training in a thread, can swallow the SystemExit. And
     TensorFlow can hang when the interpreter ends while a Python function of tf.data runs.
@@ -210,27 +210,18 @@ class _OverstayWatch(threading.Thread):
             lines = self._tail.lines()
         except OSError:  # the script deleted its recording: nothing will be seen any more
             return False
-        # The cheap test first: a recording has thousands of lines of other kinds.
-        ends = [_record(line) for line in lines if b'"examined"' in line or b'"end"' in line]
+        ends = [record for line in lines if (record := record_in(line, "examined", "end"))]
         for record in ends:
-            if record.get("k") == "end":
+            if record["k"] == "end":
                 self.end_code = 1 if record.get("failed") else 0
-        return any(record.get("k") in self._ends for record in ends)
-
-
-def _record(line: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return {}
-    return record if isinstance(record, dict) else {}
+        return any(record["k"] in self._ends for record in ends)
 
 
 def end_like(outcome: Outcome) -> NoReturn:
     """End this process as the script ended: same exit code, same signal.
 
-    SIGINT becomes exit code 130, so that a shell loop over several runs goes on or stops
-    as the shell itself decides.
+    SIGINT becomes exit code 130, so that the shell itself decides whether a loop over
+    several runs stops.
     """
     if outcome.signal is None or outcome.overstayed:
         sys.exit(outcome.code if outcome.code is not None else 0)

@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from fitdoctor import __version__
+from fitdoctor.contract.codec import encode
 from fitdoctor.contract.errors import OutputError, RecordingError
+from fitdoctor.contract.options import RunOptions
+from fitdoctor.contract.records import FORMAT, SCHEMA, Header, Machine, Script
+from fitdoctor.contract.writer import append, record_of
 
 FOLDER_NAME = ".fitdoctor"
-SCHEMA = 1
 # Recordings are a few megabytes each; twenty are enough to look back over a day's work.
 KEPT_RECORDINGS = 20
 _PATTERN = "????-??-??_??-??-??_*.rec"
@@ -50,15 +53,23 @@ def create_recording(
     return path
 
 
-def begin(path: Path, *records: dict[str, Any]) -> None:
-    """Write the first lines of a recording.
+def begin(path: Path, script: Script, options: RunOptions, machine: Machine) -> None:
+    """Write the first lines of a recording: what is run, where and with what.
 
     Raises:
         OutputError: The disk does not take them.
     """
+    header = Header(
+        fitdoctor=__version__,
+        script=script,
+        cwd=os.getcwd(),
+        python=platform.python_version(),
+        started_unix_ns=time.time_ns(),
+    )
+    more = {"format": FORMAT, "schema": SCHEMA, "options": encode(options)}
     try:
-        for record in records:
-            append(path, record)
+        append(path, record_of("header", header, **more))
+        append(path, record_of("machine", machine))
     except OSError as error:
         raise _not_recordable(path.parent, error) from error
 
@@ -132,32 +143,12 @@ def prune(folder: Path, keep: int = KEPT_RECORDINGS) -> None:
             continue
 
 
-def header_record(
-    *, script: str, argv: list[str], module: bool, options: dict[str, Any]
-) -> dict[str, Any]:
-    """The first line of a recording: what was run, where and with what."""
-    return {
-        "k": "header",
-        "format": "fitdoctor-recording",
-        "schema": SCHEMA,
-        "fitdoctor": __version__,
-        "script": {"path": script, "argv": argv, "module": module},
-        "cwd": os.getcwd(),
-        "python": platform.python_version(),
-        "started_unix_ns": time.time_ns(),
-        "options": options,
-    }
-
-
-def append(path: Path, record: dict[str, Any]) -> None:
-    """Append one record as one write, so that lines of several processes never mix."""
-    _append_bytes(path, _encode(record))
-
-
 def append_on_own_line(path: Path, record: dict[str, Any]) -> None:
     """Append a record also where the script died half-way through another."""
-    line = _encode(record)
-    _append_bytes(path, line if _ends_with_newline(path) else b"\n" + line)
+    if not _ends_with_newline(path):
+        with open(path, "ab") as file:
+            file.write(b"\n")
+    append(path, record)
 
 
 def append_exit(path: Path, *, code: int | None, signal: int | None, overstayed: bool) -> None:
@@ -168,24 +159,26 @@ def append_exit(path: Path, *, code: int | None, signal: int | None, overstayed:
     append_on_own_line(path, record)
 
 
-def _encode(record: dict[str, Any]) -> bytes:
-    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-
-
-def _append_bytes(path: Path, line: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        os.write(descriptor, line)
-    finally:
-        os.close(descriptor)
-
-
 def _ends_with_newline(path: Path) -> bool:
     with open(path, "rb") as file:
         if file.seek(0, os.SEEK_END) == 0:
             return True
         file.seek(-1, os.SEEK_END)
         return file.read(1) == b"\n"
+
+
+def record_in(line: bytes, *kinds: str) -> dict[str, Any]:
+    """The record in a line; empty where it is none, or none of these kinds."""
+    # The cheap test first: a recording has thousands of lines of other kinds.
+    if kinds and not any(f'"{kind}"'.encode() in line for kind in kinds):
+        return {}
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    if not isinstance(record, dict) or (kinds and record.get("k") not in kinds):
+        return {}
+    return record
 
 
 class Tail:

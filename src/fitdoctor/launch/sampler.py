@@ -11,43 +11,43 @@ import platform
 import threading
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 
+from fitdoctor.contract.limits import NS_PER_S
+from fitdoctor.contract.records import Machine, Sample
+from fitdoctor.contract.writer import append, record_of
 from fitdoctor.inside.ledger.cgroup import own_cgroup
 from fitdoctor.launch.accelerators import Accelerators
-from fitdoctor.launch.recording_files import append
 
 PERIOD_S = 0.25
 # Finding the children means reading every process of the machine: once a second is enough.
 CHILDREN_EVERY = 4
 # A TensorFlow process has dozens of threads, most of them asleep.
 TOP_THREADS = 8
-_NS_PER_S = 1_000_000_000
 # Position of majflt among the fields of /proc/PID/stat after the name in parentheses.
 _MAJOR_FAULTS_FIELD = 9
 
 
-def machine_record(*, before_script: bool = True) -> dict[str, Any]:
-    """What the script runs on; where it runs already, who else uses a GPU cannot be told."""
+def describe_machine(*, before_script: bool = True) -> Machine:
+    """What the script runs on; once it runs, other users of a GPU cannot be told from it."""
     cgroup = own_cgroup()
     accelerators = Accelerators()
-    record = {
-        "k": "machine",
-        "cpus": os.cpu_count(),
-        "affinity": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-        "cgroup_cpus": cgroup.cpu_limit(),
-        "memory_bytes": psutil.virtual_memory().total,
-        "cgroup_memory_bytes": cgroup.memory_limit_bytes(),
-        "accelerators": accelerators.describe(processes=before_script),
-        "accelerators_note": accelerators.unavailable,
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-    }
+    machine = Machine(
+        cpus=os.cpu_count(),
+        affinity=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        cgroup_cpus=cgroup.cpu_limit(),
+        memory_bytes=psutil.virtual_memory().total,
+        cgroup_memory_bytes=cgroup.memory_limit_bytes(),
+        accelerators=accelerators.describe(processes=before_script),
+        accelerators_note=accelerators.unavailable,
+        platform=platform.platform(),
+        python=platform.python_version(),
+    )
     accelerators.close()
-    return record
+    return machine
 
 
 class ProcessTree:
@@ -62,8 +62,8 @@ class ProcessTree:
         self._children_read: dict[psutil.Process, int | None] = {}
         self._looks = 0
 
-    def sample(self) -> dict[str, Any]:
-        """The main process and its children apart.
+    def sample(self) -> Sample:
+        """The main process and its children, kept apart.
 
         Raises:
             psutil.NoSuchProcess: The script has ended.
@@ -72,16 +72,17 @@ class ProcessTree:
             self._children = self._main.children(recursive=True)
         self._looks += 1
         with self._main.oneshot():
-            main = {
-                "cpu_ns": _cpu_ns(self._main),
-                "threads": self._threads(),
-                "rss": self._main.memory_info().rss,
-                "major_faults": _major_faults(self._main.pid),
-                "read_bytes": _read_bytes(self._main),
-            }
-        return main | self._sample_children()
+            main = Sample(
+                t=time.monotonic_ns(),
+                cpu_ns=_cpu_ns(self._main),
+                threads=self._threads(),
+                rss=self._main.memory_info().rss,
+                major_faults=_major_faults(self._main.pid),
+                read_bytes=_read_bytes(self._main),
+            )
+        return self._with_children(main)
 
-    def _sample_children(self) -> dict[str, Any]:
+    def _with_children(self, main: Sample) -> Sample:
         rss = 0
         for child in self._children:
             try:
@@ -90,23 +91,24 @@ class ProcessTree:
                 self._children_read[child] = _read_bytes(child)
             except psutil.Error:  # ended since the last look
                 continue
-        return {
-            "children": len(self._children),
-            "children_cpu_ns": sum(self._children_cpu_ns.values()),
-            "children_rss": rss,
-            "children_read_bytes": _sum_if_known(self._children_read.values()),
-        }
+        return replace(
+            main,
+            children=len(self._children),
+            children_cpu_ns=sum(self._children_cpu_ns.values()),
+            children_rss=rss,
+            children_read_bytes=_sum_if_known(self._children_read.values()),
+        )
 
-    def _threads(self) -> list[list[Any]] | None:
+    def _threads(self) -> tuple[tuple[int, str | None, int], ...] | None:
         try:
             threads = self._main.threads()
         except psutil.AccessDenied:
             return None
         busiest = sorted(threads, key=lambda t: t.user_time + t.system_time, reverse=True)
-        return [
-            [t.id, _thread_name(self._main.pid, t.id), _to_ns(t.user_time + t.system_time)]
+        return tuple(
+            (t.id, _thread_name(self._main.pid, t.id), _to_ns(t.user_time + t.system_time))
             for t in busiest[:TOP_THREADS]
-        ]
+        )
 
 
 class Sampler(threading.Thread):
@@ -144,20 +146,18 @@ class Sampler(threading.Thread):
         psutil.cpu_percent(percpu=True)
         while not self._stopped.wait(self._period_s):
             throttling = cgroup.throttling()
-            sample = {
-                "k": "sample",
-                "t": time.monotonic_ns(),
-                "cores": psutil.cpu_percent(percpu=True),
-                **tree.sample(),
-                "throttled": throttling.periods,
-                "throttled_ns": throttling.duration_ns,
-                "gpu": accelerators.sample(),
-            }
-            append(self._recording, sample)
+            sample = replace(
+                tree.sample(),
+                cores=tuple(psutil.cpu_percent(percpu=True)),
+                throttled=throttling.periods,
+                throttled_ns=throttling.duration_ns,
+                gpu=accelerators.sample(),
+            )
+            append(self._recording, record_of("sample", sample))
 
 
 def _to_ns(seconds: float) -> int:
-    return round(seconds * _NS_PER_S)
+    return round(seconds * NS_PER_S)
 
 
 def _sum_if_known(numbers: Collection[int | None]) -> int | None:

@@ -7,13 +7,12 @@ takes the digests when the script has ended, so that training is not held up.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.launch.recording_files import append_on_own_line
+from fitdoctor.launch.recording_files import append_on_own_line, record_in
 
 _LARGEST_BYTES = 10_000_000  # no source file; perhaps a path that is something else
 
@@ -25,11 +24,11 @@ def append_sources(recording: Path) -> None:
         OSError: The recording cannot be read or written.
     """
     lines = recording.read_bytes().split(b"\n")
-    header = _record(lines[0])
+    header = record_in(lines[0])
     started = int(header.get("started_unix_ns", 0))
     folder = str(header.get("cwd", os.getcwd()))
     # The cheap test first: most lines are steps and samples.
-    named = {file for line in lines if b'"file"' in line for file in _files(_record(line))}
+    named = {file for line in lines if b'"file"' in line for file in _files(record_in(line))}
     found = {
         path: digest_of(path, started)
         for path in sorted({os.path.join(folder, file) for file in named})
@@ -48,14 +47,6 @@ def digest_of(path: str, started_unix_ns: int) -> str | None:
             return hashlib.sha256(file.read()).hexdigest()
     except OSError:
         return None
-
-
-def _record(line: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return {}
-    return record if isinstance(record, dict) else {}
 
 
 def _files(value: Any) -> Iterator[str]:

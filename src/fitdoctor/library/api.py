@@ -38,23 +38,23 @@ def diagnose(model: Any, data: Any, *, budget_s: float = 60.0, **fit_arguments: 
         UsageError: The model is not compiled or not built, or the budget is not positive.
     """
     _check(model, budget_s)
+    from fitdoctor.contract.options import RunOptions
     from fitdoctor.contract.reader import read_recording
+    from fitdoctor.contract.records import Script
     from fitdoctor.diagnosis import diagnose as judge
     from fitdoctor.inside import wiring
     from fitdoctor.launch import recording_files
-    from fitdoctor.launch.sampler import machine_record
+    from fitdoctor.launch.sampler import describe_machine
 
     with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
         path = Path(folder) / "diagnose.rec"
         # The process is the caller's: state is put back after the probes, and the fit is asked
         # to end as a callback would ask it.
-        options = {"budget_s": budget_s, "probes": True, "continue": True}
-        header = recording_files.header_record(
-            script=sys.argv[0] if sys.argv else "", argv=[], module=False, options=options
-        )
-        recording_files.begin(path, header, machine_record(before_script=False))
+        options = RunOptions(budget_s=budget_s, keep_running=True)
+        script = Script(sys.argv[0] if sys.argv else "")
+        recording_files.begin(path, script, options, describe_machine(before_script=False))
         if getattr(model, "optimizer", None) is not None and not model.optimizer.built:
-            # Its slots would come to be during the fit, and could not be put back.
+            # Slots that are created during the fit could not be put back.
             model.optimizer.build(model.trainable_variables)
         recorder = wiring.start(str(path), options)
         wiring.when_examined(recorder, lambda: setattr(model, "stop_training", True))

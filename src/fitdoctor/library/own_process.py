@@ -6,8 +6,10 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fitdoctor.contract.options import RunOptions
+from fitdoctor.contract.records import Script
 from fitdoctor.inside import wiring
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.launch import recording_files
@@ -37,23 +39,21 @@ def start_recording(name: str, *, probes: bool, samples: bool = False) -> OwnRec
 
     Args:
         name: What the recording is called.
-        probes: Whether to experiment with the training; it goes on with the state it had.
+        probes: Whether to experiment with the training; it continues with the state it had.
         samples: Whether to look at CPU, GPU and memory in between, from a thread of ours.
 
     Raises:
         OutputError: The recording cannot be written.
     """
-    from fitdoctor.launch.sampler import Sampler, machine_record
+    from fitdoctor.launch.sampler import Sampler, describe_machine
 
-    # The training is not ended, so that there is no budget to keep.
-    options: dict[str, Any] = {"budget_s": 86400.0, "continue": True, "probes": probes}
+    # The training is not ended, so there is no budget to keep.
+    options = RunOptions(budget_s=86400.0, keep_running=True, probes=probes)
     # A script that is started by others has no command line of ours, but may have the variable.
     folder = os.environ.get("FITDOCTOR_OUTPUT_DIR")
     path = recording_files.create_recording(name, folder=Path(folder) if folder else None)
-    header = recording_files.header_record(
-        script=name, argv=sys.argv[1:], module=False, options=options
-    )
-    recording_files.begin(path, header, machine_record(before_script=False))
+    script = Script(name, tuple(sys.argv[1:]))
+    recording_files.begin(path, script, options, describe_machine(before_script=False))
     recorder = wiring.start(str(path), options)
     sampler = Sampler(os.getpid(), path) if samples else None
     if sampler is not None:

@@ -12,6 +12,7 @@ import os
 import sys
 from typing import Any
 
+from fitdoctor.contract.records import WorkloadDetail
 from fitdoctor.inside import wiring
 from fitdoctor.inside.ledger.callsite import user_place
 from fitdoctor.inside.ledger.running_call import Call
@@ -35,12 +36,12 @@ class Ledger:
         recorder = self.own.recorder
         if recorder.calls:
             return
-        detail = {
-            "backend": recorder.backend,
-            "model": type(model).__name__,
-            "epochs": parameters.get("epochs"),
-            "run_eagerly": bool(getattr(model, "run_eagerly", False)),
-        }
+        detail = WorkloadDetail(
+            backend=recorder.backend,
+            model=type(model).__name__,
+            epochs=parameters.get("epochs"),
+            run_eagerly=bool(getattr(model, "run_eagerly", False)),
+        )
         workload = recorder.workload("fit", user_place(2), lambda: detail)
         self._call = Call(recorder, workload, "fit", model, {}, None)
         recorder.calls.append(self._call)

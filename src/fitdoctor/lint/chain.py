@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from fitdoctor.lint.module import Function, Module
 
 _MOST_STEPS = 60
-# What a chain may begin with, beside a name that cannot be looked up.
-_SOURCES = ("Dataset", "image_dataset_from_directory", "text_dataset_from_directory")
 
 
 def stages_before(module: Module, call: ast.Call) -> Iterator[tuple[str, ast.Call]]:

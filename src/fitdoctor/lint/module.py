@@ -51,7 +51,7 @@ class Module:
 
     @cached_property
     def imported(self) -> dict[str, str]:
-        """Local names of imported modules and objects, with what they stand for."""
+        """Local names of imported modules and objects, with their full names."""
         names: dict[str, str] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):

@@ -39,7 +39,7 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
 
 
 def write_plan(folder: Path, plan: dict[str, Any]) -> None:
-    """Keep the plan: the same command given again goes on by it."""
+    """Keep the plan: the same command continues by it."""
     write_json(plan_path(folder), plan)
 
 

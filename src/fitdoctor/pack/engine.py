@@ -17,7 +17,7 @@ from typing import Any
 from fitdoctor.contract.errors import FitdoctorError, OutputError
 from fitdoctor.pack.job import Job, write_shard
 from fitdoctor.pack.shard import Receipt
-from fitdoctor.pack.sources.base import Range
+from fitdoctor.pack.sources.data_source import Range
 
 Tasks = list[tuple[int, Range]]
 Report = Callable[[int, int], None]
@@ -53,7 +53,7 @@ def run_local(job: Job, tasks: Tasks, workers: int, report: Report) -> Iterator[
         raise OutputError(
             "a worker process was killed, perhaps for lack of memory",
             expected="all workers to finish",
-            advice="the same command again: it goes on where it stopped; --workers 1 needs least",
+            advice="the same command again: it continues where it stopped; --workers 1 needs least",
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

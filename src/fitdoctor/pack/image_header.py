@@ -78,7 +78,7 @@ def _png(data: bytes) -> dict[str, Any]:
 
 
 def agreed(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """What two sets of facts have in common; `{}` as the first stands for "none yet"."""
+    """What two sets of facts have in common; `{}` as the first means "none yet"."""
     if not one:
         return dict(other)
     if one == other:

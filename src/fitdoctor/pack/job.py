@@ -14,7 +14,7 @@ from fitdoctor.pack.example import encoder
 from fitdoctor.pack.image_header import agreed
 from fitdoctor.pack.schema import BadElement, Schema, difference, schema_of
 from fitdoctor.pack.shard import Receipt, ShardWriter, Skipped, not_written
-from fitdoctor.pack.sources.base import Block, Range, Source
+from fitdoctor.pack.sources.data_source import Block, Range, Source
 from fitdoctor.pack.sources.function import load_function
 
 # Encoded elements that are written in one go.
@@ -88,7 +88,7 @@ def bad_item(bad: Skipped) -> UsageError:
     return UsageError(
         f"{bad.item}: {bad.reason}",
         expected="items that can be read and are all of one schema",
-        advice="the same command with --skip-bad leaves out such items; or mend it and begin anew "
+        advice="the same command with --skip-bad leaves out such items; or fix it and start again "
         "with --force",
     )
 
@@ -113,7 +113,7 @@ def mapped(raw: Any, function: Callable[[Any], Any] | None) -> dict[str, Any]:
 def write_shard(
     job: Job, number: int, part: Range, report: Callable[[int, int], None] | None = None
 ) -> Receipt:
-    """Write the shard of a range; `report` is told items and bytes as they are written.
+    """Write the shard of a range; `report` gets items and bytes as they are written.
 
     Raises:
         UsageError: An item is bad, and bad ones are not left out.

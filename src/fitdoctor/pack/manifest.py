@@ -102,7 +102,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise UsageError(
             f"{folder} holds no finished pack: there is no {NAME}",
             expected="a folder that `fitdoctor pack` finished",
-            advice="give the pack command again: it goes on where it stopped",
+            advice="run the pack command again: it continues where it stopped",
         ) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(

@@ -5,7 +5,7 @@
 The first run makes the elements and writes them; every later one reads them. They come back the
 same, in the same order. What is stored belongs to one pipeline: its folder is named by what
 TensorFlow says about the pipeline (its ops, their arguments, the names of its files) and by the
-first elements, so that a changed pipeline is packed anew beside the old one.
+first elements, so that a changed pipeline is packed again beside the old one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ READ_BUFFER_BYTES = 1 << 20
 def packed(dest: str | os.PathLike[str]) -> Callable[[Any], Any]:
     """A transformation for `Dataset.apply` that keeps the elements so far as shards on disk.
 
-    Put it behind deterministic work (decoding, parsing) and before random stages: what comes
+    Put it after deterministic work (decoding, parsing) and before random stages: what comes
     before it is run once, and later runs get what it made. Files that change without
     another name, beyond the first elements, are not noticed: delete the folder then.
 
@@ -155,7 +155,7 @@ def _whole(manifest: Manifest) -> Manifest:
             raise UsageError(
                 f"the shard {path} is missing or not whole",
                 expected=f"{shard.bytes} bytes",
-                advice=f"delete {manifest.folder}: the next run packs anew",
+                advice=f"delete {manifest.folder}: the next run packs again",
             )
     return manifest
 

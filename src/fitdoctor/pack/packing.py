@@ -1,4 +1,4 @@
-"""Packs a source into a folder of shards, or goes on with a pack that was interrupted."""
+"""Packs a source into a folder of shards, or continues a pack that was interrupted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fitdoctor.pack.job import Job
 from fitdoctor.pack.manifest import NAME, Manifest, read_manifest, write_manifest
 from fitdoctor.pack.schema import Feature, Schema
 from fitdoctor.pack.shard import FORMATS, Receipt, read_receipt
-from fitdoctor.pack.sources.base import Range, Source, Stream
+from fitdoctor.pack.sources.data_source import Range, Source, Stream
 from fitdoctor.pack.sources.function import code_stamp, load_function
 from fitdoctor.pack.sources.record_source import Records
 from fitdoctor.pack.stream import first_schema, run_stream
@@ -50,13 +50,29 @@ class Packed:
 
 
 class Listener:
-    """Is told how a pack goes; does nothing by itself."""
+    """Hears of a pack's progress; does nothing by itself."""
 
     def begin(self, items: int | None, kept_items: int) -> None:
         """The plan stands: so many items in all, so many of them done before."""
 
     def report(self, items: int, count_bytes: int) -> None:
         """Items were read and so many bytes written."""
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is packed where, as it was begun."""
+
+    folder: Path
+    options: Options
+    plan: dict[str, Any] | None  # of an earlier run that was interrupted
+    identity: dict[str, Any]
+    listener: Listener
+
+    def keep_plan(self, schema: Schema, **more: Any) -> dict[str, Any]:
+        plan = {"identity": self.identity, **more, "schema": [one.to_json() for one in schema]}
+        destination.write_plan(self.folder, plan)
+        return plan
 
 
 def pack(
@@ -82,8 +98,9 @@ def pack(
         if plan is not None and plan.get("identity") != identity:
             raise _changed(folder, plan.get("identity") or {}, identity)
         stream = hasattr(source, "elements")
-        work = _pack_stream if stream else _pack_ranges
-        manifest, kept = work(cast(Any, source), folder, options, plan, identity, listener)
+        pack_all = _pack_stream if stream else _pack_ranges
+        work = _Work(folder, options, plan, identity, listener)
+        manifest, kept = pack_all(cast(Any, source), work)
         write_manifest(manifest)
         with contextlib.suppress(OSError):  # left-overs do no harm beside a manifest
             destination.clear_work(folder)
@@ -112,41 +129,29 @@ def _changed(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> Usage
     return UsageError(
         f"{folder} holds a pack that was made or begun with another {' and '.join(parts)}",
         expected="the same source and options as before",
-        advice="another folder, or --force to begin anew (the earlier pack is deleted)",
+        advice="another folder, or --force to start from scratch (the earlier pack is deleted)",
     )
 
 
-def _pack_ranges(
-    source: Source,
-    folder: Path,
-    options: Options,
-    plan: dict[str, Any] | None,
-    identity: dict[str, Any],
-    listener: Listener,
-) -> tuple[Manifest, int]:
+def _pack_ranges(source: Source, work: _Work) -> tuple[Manifest, int]:
+    folder, options, plan = work.folder, work.options, work.plan
     if plan is None:
-        plan = {
-            "identity": identity,
-            "ranges": [
-                r.to_json()
-                for r in source.ranges(options.shard_bytes, max(FEWEST_SHARDS, 2 * options.workers))
-            ],
-            "schema": [feature.to_json() for feature in _first_schema(source, options)],
-        }
-        destination.write_plan(folder, plan)
+        shards = max(FEWEST_SHARDS, 2 * options.workers)
+        planned = [one.to_json() for one in source.ranges(options.shard_bytes, shards)]
+        plan = work.keep_plan(_first_schema(source, options), ranges=planned)
     ranges = [Range.from_json(each) for each in plan["ranges"]]
     schema = tuple(Feature.from_json(each) for each in plan["schema"])
     receipts = [read_receipt(folder, number) for number in range(len(ranges))]
     tasks = [(n, ranges[n]) for n, receipt in enumerate(receipts) if receipt is None]
     finished = [receipt for receipt in receipts if receipt is not None]
-    listener.begin(
+    work.listener.begin(
         sum(each.stop - each.start for each in ranges), sum(each.items for each in finished)
     )
     job = Job(source, folder, options.file_format, schema, options.map_spec, options.skip_bad)
     kept = len(finished)
     run = _engine(options.engine)
-    finished += run(job, tasks, options.workers, listener.report)
-    return _manifest(folder, options, schema, finished, identity), kept
+    finished += run(job, tasks, options.workers, work.listener.report)
+    return _manifest(work, schema, finished), kept
 
 
 def _engine(name: str) -> Callable[[Job, Tasks, int, Report], Any]:
@@ -183,14 +188,8 @@ def _empty() -> UsageError:
     )
 
 
-def _pack_stream(
-    source: Stream,
-    folder: Path,
-    options: Options,
-    plan: dict[str, Any] | None,
-    identity: dict[str, Any],
-    listener: Listener,
-) -> tuple[Manifest, int]:
+def _pack_stream(source: Stream, work: _Work) -> tuple[Manifest, int]:
+    folder, options, plan = work.folder, work.options, work.plan
     if options.engine == "ray":
         raise UsageError(
             "a stream of elements is read in one place and gains nothing from Ray",
@@ -200,11 +199,11 @@ def _pack_stream(
     known = tuple(Feature.from_json(each) for each in plan["schema"]) if plan else None
     if known is None and isinstance(source, Records):
         known = ()
-        destination.write_plan(folder, {"identity": identity, "schema": []})
+        work.keep_plan(known)
     before = 0
     while read_receipt(folder, before) is not None:
         before += 1
-    listener.begin(None, 0)
+    work.listener.begin(None, 0)
     schema, receipts = run_stream(
         source,
         folder,
@@ -213,31 +212,24 @@ def _pack_stream(
         map_spec=options.map_spec,
         skip_bad=options.skip_bad,
         schema=known,
-        on_schema=lambda found: destination.write_plan(
-            folder, {"identity": identity, "schema": [f.to_json() for f in found]}
-        ),
-        report=listener.report,
+        on_schema=work.keep_plan,
+        report=work.listener.report,
     )
     if schema is None or not receipts:
         raise _empty()
-    return _manifest(folder, options, schema, receipts, identity), before
+    return _manifest(work, schema, receipts), before
 
 
-def _manifest(
-    folder: Path,
-    options: Options,
-    schema: Schema,
-    receipts: list[Receipt],
-    identity: dict[str, Any],
-) -> Manifest:
+def _manifest(work: _Work, schema: Schema, receipts: list[Receipt]) -> Manifest:
     ordered = tuple(sorted(receipts, key=lambda receipt: receipt.number))
     images: dict[str, Any] = {}
     for receipt in ordered:
         if receipt.images:
             images = agreed(images, receipt.images)
-    if images and not options.map_spec:
+    if images and not work.options.map_spec:
         schema = tuple(
             replace(f, image=images) if f.name == "image" and f.dtype == "bytes" else f
             for f in schema
         )
-    return Manifest(folder, options.file_format, schema, ordered, identity["source"], identity)
+    identity, file_format = work.identity, work.options.file_format
+    return Manifest(work.folder, file_format, schema, ordered, identity["source"], identity)

@@ -14,7 +14,7 @@ from fitdoctor.pack.engine import Report, Tasks
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.job import Job, write_shard
 from fitdoctor.pack.shard import Receipt
-from fitdoctor.pack.sources.base import Range
+from fitdoctor.pack.sources.data_source import Range
 
 # A node that dies takes all its tasks; more deaths than this are no accident.
 MOST_RETRIES = 5
@@ -60,7 +60,7 @@ def _results(ray: Any, job: Job, tasks: Tasks, report: Report) -> Iterator[Recei
             raise OutputError(
                 f"Ray lost a task {MOST_RETRIES + 1} times: {type(error).__name__}",
                 expected="nodes that stay alive and share the destination folder",
-                advice="the same command again: it goes on where it stopped",
+                advice="the same command again: it continues where it stopped",
             ) from error
         report(receipt.items, receipt.bytes)
         yield receipt

@@ -20,6 +20,7 @@ from fitdoctor.pack import checksum, tfrecord
 from fitdoctor.pack.columns import Columns, encode_rows
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.schema import Schema
+from fitdoctor.synced_files import sync_folder
 
 FORMATS = ("tfrecord", "arrayrecord")
 WORK_FOLDER = ".packing"
@@ -211,7 +212,7 @@ class ShardWriter:
             images=self.images,
         )
         os.replace(self._part, final)
-        # Not synced: a receipt that a power cut takes only makes its shard anew.
+        # Not synced: a receipt that a power cut takes only makes its shard be written again.
         write_json(receipt_path(self._folder, self._number), asdict(receipt), sync=False)
         return receipt
 
@@ -261,15 +262,6 @@ def write_json(path: Path, data: Any, *, sync: bool = True) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise not_written(path, error) from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder outlast a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def not_written(path: Path, error: OSError) -> OutputError:

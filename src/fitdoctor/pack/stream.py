@@ -17,7 +17,7 @@ from fitdoctor.pack import checksum, tfrecord
 from fitdoctor.pack.job import Elements, bad_item, mapped
 from fitdoctor.pack.schema import BadElement, Schema, schema_of
 from fitdoctor.pack.shard import Receipt, ShardWriter, Skipped, not_written, read_receipt
-from fitdoctor.pack.sources.base import Stream
+from fitdoctor.pack.sources.data_source import Stream
 from fitdoctor.pack.sources.function import load_function
 
 _FLUSH_BYTES = 4 << 20
@@ -52,10 +52,10 @@ def run_stream(
     map_spec: str | None,
     skip_bad: bool,
     schema: Schema | None,
-    on_schema: Callable[[Schema], None],
+    on_schema: Callable[[Schema], object],
     report: Callable[[int, int], None],
 ) -> tuple[Schema | None, list[Receipt]]:
-    """Write all shards, or those that are missing; `on_schema` is told before the first one.
+    """Write all shards, or those that are missing; `on_schema` is called before the first one.
 
     Raises:
         UsageError: An item is bad, or an interrupted source gives other elements now.
@@ -94,7 +94,7 @@ def _guarded(items: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         raise UsageError(
             f"item {count}: the source failed: {type(error).__name__}: {error}",
             expected="a source that can be read to its end",
-            advice="mend it and give the same command again; a stream cannot go on after an error",
+            advice="fix it and run the same command again; a stream cannot continue after an error",
         ) from error
 
 
@@ -116,7 +116,7 @@ def _skip_same(
         raise UsageError(
             f"the source gives other elements than before, within {receipt.file}",
             expected="a source that gives the same elements in the same order each time",
-            advice="seed its shuffling, or --force to begin anew",
+            advice="seed its shuffling, or --force to start from scratch",
         )
 
 

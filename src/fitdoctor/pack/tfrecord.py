@@ -8,7 +8,7 @@ shifted by a constant) since sums of data that holds sums of itself are weak.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -53,16 +53,6 @@ class Framer:
     def footer(self, data: bytes) -> bytes:
         """The 4 bytes after the data."""
         return _CRC.pack(masked(self._value(data)))
-
-    def framed(self, records: Iterable[bytes]) -> bytes:
-        """Records in their frames, one after another."""
-        parts: list[bytes] = []
-        add, header, value, pack = parts.append, self.header, self._value, _CRC.pack
-        for data in records:
-            add(header(len(data)))
-            add(data)
-            add(pack(masked(value(data))))
-        return b"".join(parts)
 
 
 def read_records(path: Path) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""What no probe sees: the training that a gain is proven on runs at another time than the probes.
+"""Drift: the training that a gain is proven on runs at another time than the probes.
 
 The windows of an experiment tell how far that experiment may be off. The pace of the machine, of
 its memory and of its neighbours changes between the examination and the training after the cure:
@@ -14,13 +14,13 @@ from fitdoctor.intervals import Interval
 OFF_BY = 0.3
 
 
-def on_another_day(gain: Interval) -> Interval:
-    """The same gain, no surer than it can be.
+def widened_for_drift(gain: Interval) -> Interval:
+    """The same gain with an interval wide enough for a machine that changes its pace.
 
     Example:
-        >>> round(on_another_day(Interval(4.0, 3.9, 4.1)).low, 2)
+        >>> round(widened_for_drift(Interval(4.0, 3.9, 4.1)).low, 2)
         3.27
-        >>> on_another_day(Interval(1.0, 1.0, 1.0))
+        >>> widened_for_drift(Interval(1.0, 1.0, 1.0))
         Interval(value=1.0, low=1.0, high=1.0)
     """
     if gain.value <= 1.0:

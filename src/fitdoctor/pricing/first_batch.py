@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.pipeline import OnePass
 from fitdoctor.intervals import Interval
 
 # The first batch must come sooner by this share of an epoch.
@@ -29,14 +30,12 @@ class Epochs(NamedTuple):
     saved: Interval
 
 
-def earlier_first_batch(
-    view: View, late: dict[str, Any], early: dict[str, Any], steps: float
-) -> Epochs | None:
+def earlier_first_batch(view: View, late: OnePass, early: OnePass, steps: float) -> Epochs | None:
     """What the earlier first batch saves; None where it is not worth a word."""
     now, then = (
         epoch_ns(one, steps, view.ceiling_step.value, shared=_shared(view)) for one in (late, early)
     )
-    if late["first_ns"] - early["first_ns"] < STALL_SHARE * now or now <= then:
+    if late.first_ns - early.first_ns < STALL_SHARE * now or now <= then:
         return None
     total = view.costs.total
     left = Interval.around(then / now, ONE_PASS_ERROR)
@@ -45,23 +44,23 @@ def earlier_first_batch(
 
 
 def epoch_ns(
-    one_pass: dict[str, Any], steps: float, step_ns: float, shared: Shared | None = None
+    one_pass: OnePass, steps: float, step_ns: float, shared: Shared | None = None
 ) -> float:
     """An epoch of training over a pass: its first batch, then batch or step by turns.
 
     Where the two need more cores than there are, they share them.
 
     Example:
-        >>> one = {"first_ns": 100, "ns": 190, "batches": 10}
+        >>> one = OnePass(first_ns=100, ns=190, batches=10)
         >>> epoch_ns(one, steps=10, step_ns=20.0)
         300.0
     """
-    later = max(1, one_pass["batches"] - 1)
-    batch = (one_pass["ns"] - one_pass["first_ns"]) / later
+    later = max(1, one_pass.batches - 1)
+    batch = (one_pass.ns - one_pass.first_ns) / later
     longer = max(batch, step_ns)
     if shared is not None:
         longer = max(longer, (batch * shared.loading + step_ns * shared.stepping) / shared.cpus)
-    return float(one_pass["first_ns"] + steps * longer)
+    return float(one_pass.first_ns + steps * longer)
 
 
 def _shared(view: View) -> Shared | None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from fitdoctor.contract.evidence.device import FreshRun
 from fitdoctor.intervals import Interval
 
 ONE_PAIR = 1.15
 
 
-def saved_by_trial(total: Interval, trial: dict[str, Any] | None, worth: float) -> Interval | None:
+def saved_by_trial(total: Interval, trial: FreshRun | None, worth: float) -> Interval | None:
     """Nanoseconds per step that the change saves.
 
     None where nothing was tried, where the mean ratio is below `worth`, or where one of the
     pairs of runs says the opposite.
     """
-    if not trial:
+    if trial is None or not trial.as_is:
         return None
-    ratios = [a / b for a, b in zip(trial["as_is"], trial["changed"], strict=True)]
+    ratios = [a / max(1.0, b) for a, b in zip(trial.as_is, trial.changed, strict=False)]
+    if not ratios:
+        return None
     mean = sum(ratios) / len(ratios)
     if mean < worth or min(ratios) <= 1.0:
         return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
+from fitdoctor.pricing.drift import widened_for_drift
 
 _SMALLEST_SHARE = 0.001  # no prediction goes below this share of the present step
 
@@ -35,50 +37,77 @@ def gain(total: Interval, saved: Interval) -> Interval:
 
 
 def joint_gain(
-    total: Interval, savings: Sequence[dict[str, Interval]], parts: dict[str, float]
+    total: Interval, parts: Mapping[str, float], findings: Sequence[Finding]
 ) -> Interval | None:
-    """The gain of all cures at once.
+    """The gain of all cures at once, with an interval that allows for drift; None without cures.
 
-    Two cures of the same part do not add up: the better one counts. No part gives more
-    than it has, but all cures together give no less than the best of them alone: a larger
-    batch is booked to the step, and takes from the waits between steps as well.
+    Never less than the best of them alone: a cure that saves on the start-up, or on all parts at
+    once, is not bound to one part.
+
+    Args:
+        total: a step with everything around it.
+        parts: where its time goes, as the breakdown shows it.
+        findings: those whose cures are made.
     """
-    if not savings:
+    gains = [finding.gain for finding in findings]
+    savings = [finding.saves for finding in findings if finding.saves]
+    if savings:
+        gains.append(gain(total, _saved_together(savings, parts)))
+    best = max(gains, key=lambda one: one.value, default=None)
+    return None if best is None else widened_for_drift(best)
+
+
+def gain_over_workloads(workloads: Sequence[tuple[float, Interval | None]]) -> Interval | None:
+    """The gain over several workloads, each with its time now: times add up, gains do not."""
+    now = sum(ns for ns, _ in workloads)
+    if not now or not any(one for _, one in workloads):
         return None
+    pairs = [(ns, one or Interval.exact(1.0)) for ns, one in workloads]
+    return Interval(
+        now / sum(ns / one.value for ns, one in pairs),
+        now / sum(ns / one.low for ns, one in pairs),
+        now / sum(ns / one.high for ns, one in pairs),
+    )
+
+
+def _saved_together(
+    savings: Sequence[Mapping[str, Interval]], parts: Mapping[str, float]
+) -> Interval:
+    """Two cures of the same part do not add up: the better one counts.
+
+    No part gives more than it has, but all cures together give no less than the best of them
+    alone: a larger batch is booked to the step, and takes from the waits between steps as well.
+    """
     best: dict[str, Interval] = {}
     for saving in savings:
         for part, saved in saving.items():
             if part not in best or saved.value > best[part].value:
                 best[part] = saved
-    combined = _sum(_capped(saved, parts.get(part)) for part, saved in best.items())
+    by_input = best["input_wait"].value if "input_wait" in best else 0.0
+    available = curable_parts(parts, by_input)
+    combined = _sum(_at_most(saved, available.get(part, 0.0)) for part, saved in best.items())
     alone = max((_sum(saving.values()) for saving in savings), key=lambda saved: saved.value)
-    return gain(total, alone if alone.value > combined.value else combined)
+    return alone if alone.value > combined.value else combined
 
 
-def gain_of_all(
-    total: Interval,
-    cures: Sequence[tuple[Interval, dict[str, Interval]]],
-    parts: dict[str, float],
-) -> Interval | None:
-    """The gain of all cures, each told by its own gain and by what it saves of which part.
+def curable_parts(parts: Mapping[str, float], by_input: float = 0.0) -> dict[str, float]:
+    """What each part has to give; loader contention counts as waiting for input.
 
-    Never less than the best of them alone: a cure that saves on the start-up, or on all parts at
-    once, is not bound to one part.
+    Args:
+        parts: nanoseconds per step.
+        by_input: what a cure of the input saves. Where that is more than the wait, the rest is
+            the first batch of each epoch, which is waited for between epochs.
     """
-    prices = [own for own, _ in cures]
-    joint = joint_gain(total, [saves for _, saves in cures if saves], parts)
-    if joint is not None:
-        prices.append(joint)
-    return max(prices, key=lambda price: price.value, default=None)
+    found = dict(parts)
+    waiting = found.get("input_wait", 0.0) + found.pop("loader_contention", 0.0)
+    gap = found.get("epoch_gap", 0.0)
+    first = min(gap, max(0.0, by_input - waiting))
+    return {**found, "epoch_gap": gap - first, "input_wait": waiting + first}
 
 
 def _sum(saved: Iterable[Interval]) -> Interval:
     return sum(saved, start=Interval.exact(0.0))
 
 
-def _capped(saved: Interval, available: float | None) -> Interval:
-    if available is None:
-        return saved
-    return Interval(
-        min(saved.value, available), min(saved.low, available), min(saved.high, available)
-    )
+def _at_most(saved: Interval, available: float) -> Interval:
+    return Interval(*(min(one, available) for one in (saved.value, saved.low, saved.high)))

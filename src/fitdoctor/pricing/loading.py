@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from fitdoctor.analysis.pipeline import Trial
+from fitdoctor.analysis.loader import Loader
+from fitdoctor.analysis.pipeline import Changed, Trial
 from fitdoctor.analysis.view import View
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.overlap import StepModel
+from fitdoctor.pricing.worth import WORTH_GAIN
 
 # The loader must explain at least this share of the time that input costs.
 EXPLAINED_SHARE = 0.5
-LOCK_SHARE = 0.5
+# The same for a loader that holds Python's lock, and so is in the step's way as well.
 LOCKED_SHARE = 0.25
-# Below 10 %, a loader beside the step and a noisy neighbour look the same on few cores.
-WORTH_GAIN = 1.10
+# The lock counts as held when at least this share of the samples saw it held.
+LOCK_SHARE = 0.5
+# The low end of the gain that all input cured would give.
 LOWEST_GAIN = 1.03
 # Of a step's time beyond a frozen one and its loading, this part is Keras's own loop, where that
 # was not measured.
@@ -38,9 +41,12 @@ def input_is_slow(view: View) -> bool:
     if gain.value < WORTH_GAIN or gain.low < LOWEST_GAIN:
         return False
     lost = view.core.value - view.ceiling_step.value
-    # Python code that holds the interpreter's lock is in the step's way, too.
-    holds_lock = (loader.lock_share or 0.0) >= LOCK_SHARE
-    return loader.ns.value >= (LOCKED_SHARE if holds_lock else EXPLAINED_SHARE) * lost
+    return loader.ns.value >= (LOCKED_SHARE if holds_lock(loader) else EXPLAINED_SHARE) * lost
+
+
+def holds_lock(loader: Loader) -> bool:
+    """Whether Python's lock is held most of the time while batches are made."""
+    return (loader.lock_share or 0.0) >= LOCK_SHARE
 
 
 def is_taken_in_turns(view: View) -> bool:
@@ -77,7 +83,7 @@ def saved_by(
             than there are, they share them.
         first_saved_ns: what each epoch's first batch was seen to save, spread over the epoch.
         first_batches: whether the first batch of an epoch gains as well.
-        lock_is_freed: the cure does away with the Python code that held up the step's own.
+        lock_is_freed: the cure removes the Python code that held up the step's own.
         under_lock: Python that a batch still needs: in another thread, but the step's own Python,
             which starts its operations, waits for the same lock.
     """
@@ -103,23 +109,23 @@ def saved_by(
     return now.minus(then) + Interval(between, 0.5 * between, between)
 
 
-def of_new_queue(view: View) -> Interval:
+def queue_shutdown_cost(view: View) -> Interval:
     """What workers cost per step at the end of each epoch, where a PyDataset has none so far."""
     made = view.input
-    has_queue = int(made.get("workers") or 0) > 1 or bool(made.get("use_multiprocessing"))
-    if made.get("kind") != "PyDataset" or has_queue or not view.steps_per_epoch:
+    has_queue = (made.workers or 0) > 1 or bool(made.use_multiprocessing)
+    if made.kind != "PyDataset" or has_queue or not view.steps_per_epoch:
         return Interval.exact(0.0)
     return Interval.exact(QUEUE_ENDS_NS / view.steps_per_epoch)
 
 
 def loads_beside(view: View) -> bool:
     """Whether batches are made in other threads or processes than the one that trains."""
-    if view.recorded.kind == "loop" and view.input.get("kind") == "generator":
+    if view.recorded.kind == "loop" and view.input.kind == "generator":
         return False  # read by the loop itself
     if view.backend == "tensorflow":
         return True  # whatever Keras is given becomes a tf.data pipeline that reads ahead
-    threads = view.input.get("kind") in ("PyDataset", "DataLoader")
-    return threads and int(view.input.get("workers") or 0) > 0
+    threads = view.input.kind in ("PyDataset", "DataLoader")
+    return threads and (view.input.workers or 0) > 0
 
 
 def _of_first_batch(view: View, saved: float) -> float:
@@ -134,7 +140,7 @@ def _of_first_batch(view: View, saved: float) -> float:
     if not steps or not several:
         return 0.0
     batches = 1.0
-    if view.input.get("kind") == "PyDataset" and view.loader is not None:
+    if view.input.kind == "PyDataset" and view.loader is not None:
         gap = view.costs.between_epochs * steps
         batches = min(MOST_QUEUED, max(1.0, gap / max(1.0, view.loader.ns.value)))
     return batches * max(0.0, saved) / steps
@@ -157,7 +163,7 @@ def step_left(view: View) -> Interval:
     return Interval(likely, min(view.frozen.low, likely), max(ceiling.high, likely))
 
 
-def saved_by_trial(view: View, trial: Trial, *, overlapped: bool = False) -> Interval:
+def saved_by_trial(view: View, trial: Trial[Changed], *, overlapped: bool = False) -> Interval:
     """What a pipeline that was tried would save.
 
     The trial's ratio to the pipeline as written counts, since both were timed alike.

@@ -9,11 +9,16 @@ from fitdoctor.analysis.model_costs import LayerCost, outer_layers
 from fitdoctor.analysis.view import View
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
+from fitdoctor.units import duration
 
 # A layer alone is not quite the layer inside the step, where ops are fused and overlap.
 ALONE_ERROR = 0.15
 # A layer written well still takes this many times what its arithmetic needs at best.
-WRITTEN_WELL = Interval(3.0, 1.5, 5.0)
+TIMES_NEEDED = 3.0
+WRITTEN_WELL = Interval(TIMES_NEEDED, 1.5, 5.0)
+# A copy of the model, or the model with one thing changed, is not quite the training after the
+# cure: a smaller gain than this may not show there.
+WORTH_CHANGE = 1.15
 
 
 def saved_by_change(view: View, left: Interval) -> Interval:
@@ -55,23 +60,44 @@ def real_step(view: View) -> float:
 
 
 @dataclass(frozen=True)
-class Priced:
-    """A change of the model as tried, and what it is worth."""
+class TriedChange:
+    """A change of the model that was tried on the frozen batch and gains enough."""
 
-    step: Interval  # on the frozen batch, after the change
+    before: Interval  # the frozen step as it is
+    after: Interval  # and with the change
     saved: Interval
     gain: Interval
 
+    @property
+    def saves(self) -> dict[str, Interval]:
+        """What a finding says it saves."""
+        return {"step": self.saved}
 
-def priced_change(view: View, change: str, worth: float) -> Priced | None:
-    """The price of a change that was tried; None where it was not, or gains less than `worth`."""
-    left = view.left_by_change(change)
+    def in_words(self, as_is: str, changed: str) -> str:
+        """Both steps in a sentence: `in_words("in half precision", "in float32")`."""
+        before, after = duration(self.before.value), duration(self.after.value)
+        return f"{as_is} a step takes {before}, {changed} {after}"
+
+    def evidence(self, changed: str) -> dict[str, int]:
+        """Both steps in nanoseconds, the changed one under this key."""
+        return {"step_ns": round(self.before.value), changed: round(self.after.value)}
+
+
+def tried_change(view: View, left: Interval | None, worth: float) -> TriedChange | None:
+    """What a tried change is worth; None where it was not tried, or gains less than `worth`.
+
+    Args:
+        view: the workload.
+        left: what the change leaves of the frozen step.
+        worth: the smallest gain that a finding is made of.
+    """
     if left is None or view.frozen is None:
         return None
     saved = saved_by_change(view, left)
-    price = gain(view.costs.total, saved)
-    changed = left.scaled(view.frozen.value)
-    return Priced(changed, saved, price) if price.value >= worth else None
+    predicted = gain(view.costs.total, saved)
+    if predicted.value < worth:
+        return None
+    return TriedChange(view.frozen, left.scaled(view.frozen.value), saved, predicted)
 
 
 def layer_share(view: View, layer: LayerCost) -> Interval:

@@ -6,8 +6,15 @@ from dataclasses import replace
 
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.pipeline import (
+    AsArrays,
+    BatchFirst,
+    Cached,
+    EarlyShuffle,
+    MoreReads,
+)
+from fitdoctor.contract.limits import MEMORY_SHARE
 from fitdoctor.pricing.planner import (
-    MEMORY_SHARE,
     WORTH,
     Machine,
     Plan,
@@ -25,8 +32,9 @@ def plan_for(view: View) -> Plan | None:
     timed = [stage for stage in reversed(view.stages) if stage.ns is not None]
     if not timed or view.frozen is None:
         return None
-    free = (view.result("trial_cache") or {}).get("available_bytes")
-    work = _as_the_whole_takes(view, stage_work(timed, view.cpus, view.steps_per_epoch))
+    cached = view.found(Cached)
+    free = cached.available_bytes if cached is not None else None
+    work = _scaled_to_whole(view, stage_work(timed, view.cpus, view.steps_per_epoch))
     plan = best_plan(
         work,
         Machine(view.cpus, free),
@@ -38,22 +46,22 @@ def plan_for(view: View) -> Plan | None:
 
 def _with_tried(view: View, plan: Plan) -> Plan:
     """What a trial showed: more reads at a time, arrays instead of rows, an early shuffle."""
-    reads = view.trial("trial_reads")
+    reads = view.trial(MoreReads)
     # What was tried is surer than what was computed, and threads that wait cost next to nothing.
     if reads is not None and max(view.ceiling_step.value, reads.ns.value) <= plan.step_ns:
-        plan = _with_reads(view, plan, int(reads.data["reads"]), reads.ns.value)
+        plan = _with_reads(view, plan, reads.found.reads, reads.ns.value)
     plan = _with_cache(view, plan)
-    arrays = view.trial("trial_arrays")
+    arrays = view.trial(AsArrays)
     if arrays is not None and arrays.left.high < 1.0:
         as_arrays = max(view.ceiling_step.value, arrays.ns.value)
         if as_arrays < plan.step_ns or plan.cache_after is None:
             return replace(plan, arrays=True, step_ns=as_arrays)
-    shuffled = view.result("trial_early_shuffle")
+    shuffled = view.found(EarlyShuffle)
     # Behind a shuffle nothing is the same in every pass: a cache and an early shuffle exclude each
     # other, and with a cache the buffer is quick to fill.
-    if plan.cache_after is not None or not shuffled:
+    if plan.cache_after is not None or shuffled is None:
         return plan
-    faster = shuffled["pass"]["ns"] < shuffled["pass_as_written"]["ns"]
+    faster = shuffled.changed.ns < shuffled.as_written.ns
     return replace(plan, shuffle_first=True) if faster else plan
 
 
@@ -62,19 +70,18 @@ def _with_cache(view: View, plan: Plan) -> Plan:
 
     More threads would help its first epoch only, and be in each other's way in all others.
     """
-    cache = view.trial("trial_cache")
+    cache = view.trial(Cached)
     if cache is None or plan.cache_after is not None or view.passes == 1:
         return plan
-    data, steps = cache.data, view.steps_per_epoch
-    free, element = data.get("available_bytes"), data.get("element_bytes")
+    found, steps = cache.found, view.steps_per_epoch
+    free, element = found.available_bytes, found.element_bytes
     if free is None or element is None or steps is None:
         return plan
-    fits = element * (data.get("per_batch") or 1.0) * steps <= MEMORY_SHARE * free
+    fits = element * (found.per_batch or 1.0) * steps <= MEMORY_SHARE * free
     after = max(view.ceiling_step.value, cache.ns.value)
     if not fits or after * WORTH >= plan.step_ns:
         return plan
-    stage = int(data["stage"])
-    return Plan(after, _limit(after, view), cache_after=stage)
+    return Plan(after, _limit(after, view), cache_after=found.stage)
 
 
 def _limit(step_ns: float, view: View) -> str:
@@ -91,7 +98,7 @@ def _with_reads(view: View, plan: Plan, reads: int, loader_ns: float) -> Plan:
     )
 
 
-def _as_the_whole_takes(view: View, work: list[Work]) -> list[Work]:
+def _scaled_to_whole(view: View, work: list[Work]) -> list[Work]:
     """Stages read one element at a time from Python cost CPU time that the whole does not."""
     loader = view.loader
     stages = sum(one.cpu_ns for one in work)
@@ -144,8 +151,8 @@ def _work(stage: StageCost, cpus: int, steps_per_epoch: float | None, *, cacheab
 
 def _batched(view: View, work: list[Work]) -> list[Work] | None:
     """The work with batching first, where that was tried and gave the same batches."""
-    trial = view.trial("trial_batch_first")
-    if trial is None or not trial.data.get("same"):
+    trial = view.trial(BatchFirst)
+    if trial is None or not trial.found.same:
         return None
     left = trial.left.value
     # Moved behind a shuffle, the maps see another order in every pass: nothing to cache.

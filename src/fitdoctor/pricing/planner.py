@@ -19,10 +19,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from fitdoctor.contract.limits import MEMORY_SHARE
+
 # More calls at a time than this rarely help and may overload a server.
 MOST_CALLS = 64
-# A cache may take this share of the free memory.
-MEMORY_SHARE = 0.5
 # A plan must be better by this factor to be worth a change.
 WORTH = 1.02
 # Reading one batch back from a cache: a copy, at this many bytes per nanosecond.

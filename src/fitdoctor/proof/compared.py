@@ -1,7 +1,7 @@
 """Which steps of both sides are compared, and what one of them takes.
 
 Both sides are compared over the same steps. A side that does them in some milliseconds is watched
-for longer, since so short a moment tells more about cold caches than about training; its further
+for longer, since so short a moment shows more of cold caches than about training; its further
 steps count where they are like the first ones. What the second side does only now and then (a
 validation every 5 epochs) must lie within its steps as often as it lies within its training.
 """
@@ -22,13 +22,13 @@ Timelines = Sequence[tuple[Timeline, Timeline]]
 _WINDOWS = 200  # means that warm-up is looked for in
 # Further steps that take this many times as long, or as short, are other steps.
 ALIKE = 2.0
-# Fewer further steps than this would tell nothing more.
+# Fewer further steps than this would show nothing more.
 WORTH_MORE = 1.5
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """The steps of one side that count: behind its warm-up, up to the last."""
+    """The steps of one side that count: after its warm-up, up to the last."""
 
     first: int
     last: int
@@ -82,7 +82,7 @@ def stretches(
 
 
 def _whole(runs: Sequence[Timeline], steps: int, settled: int) -> Stretch | None:
-    """Whole rounds of so many steps, behind the warm-up; None where there was not one."""
+    """Whole rounds of so many steps, after the warm-up; None where there was not one."""
     last = min(timeline.steps for timeline in runs)
     if (steps < 2 and not settled) or last <= settled + steps:
         return None

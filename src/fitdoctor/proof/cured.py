@@ -8,23 +8,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fitdoctor.contract.errors import FitdoctorError, UsageError
+from fitdoctor.contract.options import RunOptions
 from fitdoctor.contract.reader import read_recording
-from fitdoctor.contract.records import Recording
+from fitdoctor.contract.records import Recording, Script
 from fitdoctor.cures.choice import predicted
 from fitdoctor.cures.patch import Applied, Patch
 from fitdoctor.cures.prescription import prescribe
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
-from fitdoctor.findings.rounds import Rounds, rounds_of
+from fitdoctor.findings.rounds import Rounds, longest
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.equivalence import CureClass
-from fitdoctor.proof.measure import steady_step_ns
+from fitdoctor.proof.measured import steady_step_ns
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.side import Side
 from fitdoctor.proof.timeline import timeline_of
 
-# Probes of a long examination go on well after the recorded window.
+# Probes of a long examination run well beyond the recorded window.
 PROBES_S = 240.0
 
 
@@ -56,7 +57,7 @@ def examine(target: Side, folder: Path, *, budget_s: float) -> Examined:
     Raises:
         ExaminationFailed: the script failed, or trained nothing that was seen.
     """
-    options = {"budget_s": budget_s, "continue": False, "probes": True}
+    options = RunOptions(budget_s=budget_s)
     run = run_side(target, folder, options=options, limit_s=budget_s + PROBES_S, sampled=True)
     if run.failed:
         how = run.error or f"exit code {run.exit_code}"
@@ -76,11 +77,10 @@ def examined_before(target: Side, path: Path) -> Examined:
         ExaminationFailed: nothing that was seen trained.
     """
     recording = read_recording(path)
-    told = recording.header.get("script") or {}
-    was = (told.get("path"), tuple(told.get("argv") or ()), bool(told.get("module")))
-    if was != (target.target, target.args, target.module):
+    was = recording.header.script
+    if was != Script(target.target, target.args, target.module):
         raise UsageError(
-            f"{path} is a recording of {' '.join([str(was[0]), *was[1]])}, "
+            f"{path} is a recording of {' '.join([was.path, *was.argv])}, "
             f"not of {' '.join([target.target, *target.args])}",
             expected="a recording of the same script with the same arguments",
             advice="leave --from out: the script is then examined first",
@@ -134,15 +134,14 @@ def cured_side(target: Side, patch: Patch, name: str = "B") -> Side:
     """The script with the patch, its files untouched."""
     sources = {path: change.new_text for path, change in patch.files.items()}
     steps_in_one = math.prod(one.finding.cure.steps_in_one for one in patch.applied)
-    rounds = rounds_of(edit for one in patch.applied for edit in one.edits)
-    calls = tuple(change.to_json() for change in patch.calls)
+    rounds = longest(edit.rounds() for one in patch.applied for edit in one.edits)
     return replace(
         target,
         name=name,
         sources=sources,
         steps_in_one=steps_in_one,
         rounds=replace(rounds, epoch_steps=target.rounds.epoch_steps),
-        calls=calls,
+        calls=patch.calls,
     )
 
 

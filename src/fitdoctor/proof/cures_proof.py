@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fitdoctor.contract.options import RunOptions, StepLimit
 from fitdoctor.cures.patch import Patch
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
@@ -23,7 +24,7 @@ from fitdoctor.proof.cured import (
     predicted_gain,
 )
 from fitdoctor.proof.equivalence import not_checked
-from fitdoctor.proof.measure import Limits
+from fitdoctor.proof.measured import Limits
 from fitdoctor.proof.one_by_one import Sifted, sift
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.proof_verdict import Proof
@@ -35,6 +36,7 @@ EXAMINATION_S = 60.0
 # A run that stores data may take this much longer than was predicted, and some seconds to train.
 STORING_PATIENCE = 10.0
 STORING_S = 60.0
+NOT_SIFTED: Sifted[Finding] = Sifted((), (), ())
 
 
 def prove_cures(
@@ -66,12 +68,12 @@ def prove_cures(
         recording: an examination of the same script, if there is one already.
         pack: the folder for cures that store data, which the cured side writes.
     """
-    if recording is not None:
-        examined = examined_before(target, recording)
-    else:
-        tell(f"examining {target.target}")
-        examined = examine(target, folder, budget_s=EXAMINATION_S)
-    patch = patch_of(examined, examined.findings, unsafe=unsafe, pack=pack, in_process=trial)
+    examined = _examination(target, folder, recording, tell)
+
+    def of(findings: Sequence[Finding]) -> Patch:
+        return patch_of(examined, findings, unsafe=unsafe, pack=pack, in_process=trial)
+
+    patch = of(examined.findings)
     _store(examined, patch, folder, tell)
     if trial and patch:
         patch = kept_cures(examined, patch, folder, tell=tell, unsafe=unsafe, pack=pack)
@@ -80,23 +82,22 @@ def prove_cures(
     for line in applied_lines(patch):
         tell(f"cure: {line}")
     prover = Prover(folder, limits, tell)
-    choices = {"may_differ": may_differ, "check": check}
-    if not each or len(patch.applied) < 2:
-        return _one(prover, examined, patch, "B", **choices)
-
-    def of(findings: Sequence[Finding]) -> Patch:
-        return patch_of(examined, findings, unsafe=unsafe, pack=pack, in_process=trial)
-
-    sifted = _sifted(prover, examined, patch, of, tell)
-    for finding in sifted.dropped:
-        tell(f"dropped, since it does not help: {line_of(finding)}")
+    one_by_one = each and len(patch.applied) > 1
+    sifted = _sifted(prover, examined, patch, of, tell) if one_by_one else NOT_SIFTED
     # Where nothing helps, that is what the proof of all of them says.
     helping = of(sifted.kept) if sifted.kept and sifted.dropped else patch
     return replace(
-        _one(prover, examined, helping, "B", **choices),
+        _one(prover, examined, helping, may_differ=may_differ, check=check),
         each=tuple((line_of(finding), proof) for finding, proof in sifted.alone),
         dropped=tuple(map(line_of, sifted.dropped)),
     )
+
+
+def _examination(target: Side, folder: Path, recording: Path | None, tell: Tell) -> Examined:
+    if recording is not None:
+        return examined_before(target, recording)
+    tell(f"examining {target.target}")
+    return examine(target, folder, budget_s=EXAMINATION_S)
 
 
 def _sifted(
@@ -110,14 +111,17 @@ def _sifted(
 
     def alone(finding: Finding) -> Proof:
         tell(f"alone: {line_of(finding)}")
-        return _one(prover, examined, of([finding]), "B", may_differ=True, check=False)
+        return _one(prover, examined, of([finding]), may_differ=True, check=False)
 
     def added(others: Sequence[Finding], finding: Finding) -> Interval | None:
         tell(f"beside the others: {line_of(finding)}")
         without = replace(cured_side(examined.target, of(others)), name="A")
         return prover.measured(without, cured_side(examined.target, of([*others, finding]))).ratio
 
-    return sift([one.finding for one in patch.applied], alone, added)
+    sifted = sift([one.finding for one in patch.applied], alone, added)
+    for finding in sifted.dropped:
+        tell(f"dropped, since it does not help: {line_of(finding)}")
+    return sifted
 
 
 def _store(examined: Examined, patch: Patch, folder: Path, tell: Tell) -> None:
@@ -127,7 +131,7 @@ def _store(examined: Examined, patch: Patch, folder: Path, tell: Tell) -> None:
         return
     for edit in stored:
         tell(f"storing data: the cured script {edit.cost()}")
-    options = {"probes": False, "limit": {"steps": 1, "seconds": STORING_S}}
+    options = RunOptions(probes=False, limit=StepLimit(1, STORING_S))
     longest = STORING_S + STORING_PATIENCE * sum(edit.seconds for edit in stored)
     run = run_side(
         cured_side(examined.target, patch, "stored"), folder, options=options, limit_s=longest
@@ -142,11 +146,11 @@ def _store(examined: Examined, patch: Patch, folder: Path, tell: Tell) -> None:
 
 
 def _one(
-    prover: Prover, examined: Examined, patch: Patch, name: str, *, may_differ: bool, check: bool
+    prover: Prover, examined: Examined, patch: Patch, *, may_differ: bool, check: bool
 ) -> Proof:
     return prover.prove(
         plain_side(examined.target),
-        cured_side(examined.target, patch, name),
+        cured_side(examined.target, patch),
         cure=class_of(patch),
         may_differ=may_differ,
         predicted=predicted_gain(examined, patch),

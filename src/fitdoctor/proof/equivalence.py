@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fitdoctor.proof.learned import OUTPUTS, Batch, Learned
+from fitdoctor.contract.learning import SAMPLE_SPACE, Batch
+from fitdoctor.proof.learned import OUTPUTS, Learned
 
 DataStream = Literal["identical", "same-multiset", "different", "not-checked"]
 Learning = Literal["bitwise", "close", "different", "not-checked"]
@@ -18,7 +19,6 @@ CureClass = Literal["safe", "unsafe", "given"]
 # gave 3e-8 to 2e-7 after 80 steps (jit, eager against compiled, other batch shapes); a cure
 # that claims to change nothing has no more. Lower precision rounds to about 1e-3.
 TOLERANCES: dict[CureClass, float] = {"safe": 1e-6, "given": 1e-5, "unsafe": 1e-3}
-_MODULO = 1 << 64
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _same_samples(a: Sequence[Batch], b: Sequence[Batch]) -> bool:
     if any(one.total is None or one.rows is None for one in (*a, *b)):
         return False
     rows = [sum(one.rows or 0 for one in side) for side in (a, b)]
-    totals = [sum(one.total or 0 for one in side) % _MODULO for side in (a, b)]
+    totals = [sum(one.total or 0 for one in side) % SAMPLE_SPACE for side in (a, b)]
     return rows[0] == rows[1] > 0 and totals[0] == totals[1]
 
 
@@ -205,7 +205,7 @@ def _compare_outputs(before: Learned, after: Learned, tolerance: float) -> tuple
 def _paired(
     a: dict[str, np.ndarray[Any, Any]], b: dict[str, np.ndarray[Any, Any]]
 ) -> list[tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]] | None:
-    """By name; where names were given anew, by place and shape."""
+    """By name; where names were given again, by place and shape."""
     if set(a) == set(b):
         pairs = [(name, a[name], b[name]) for name in a]
     elif len(a) == len(b):

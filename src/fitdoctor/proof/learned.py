@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fitdoctor.contract.codec import decode
+from fitdoctor.contract.learning import (
+    KINDS,
+    Batch,
+    LearningEnd,
+    LearningRecord,
+    Loss,
+    NoWeights,
+    Output,
+)
 from fitdoctor.contract.records import Recording
 from fitdoctor.proof.timeline import timeline_of
 
 OUTPUTS = "~outputs"
-
-
-@dataclass(frozen=True)
-class Batch:
-    """The fingerprint of one batch."""
-
-    digest: str
-    rows: int | None
-    total: int | None  # a sum over its samples that no order changes
+NOT_READ = "the script ended before its weights were read"
 
 
 @dataclass(frozen=True)
@@ -39,44 +42,33 @@ class Learned:
 
 def read_learned(path: Path, weights: Path, recording: Recording) -> Learned:
     """Read what a run of `LearningWatch` left behind."""
-    batches: list[Batch] = []
-    losses: dict[int, float] = {}
-    outputs: list[str] = []
-    steps, reason = 0, "the script ended before its weights were read"
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        record = _record(line)
-        kind = record.get("k")
-        if kind == "batch":
-            batches.append(Batch(str(record["d"]), record["rows"], record["sum"]))
-        elif kind == "loss":
-            losses[int(record["steps"])] = float.fromhex(record["loss"])
-        elif kind == "output":
-            outputs.append(str(record["d"]))
-        elif kind == "no_weights":
-            reason = str(record["reason"])
-        elif kind == "learned":
-            steps = int(record["steps"])
-    if not steps:
-        timeline = timeline_of(recording)
-        steps = timeline.steps if timeline is not None else 0
+    records = list(_records(path))
+    steps = max((one.steps for one in records if isinstance(one, LearningEnd)), default=0)
+    reasons = [one.reason for one in records if isinstance(one, NoWeights)]
+    timeline = timeline_of(recording)
     arrays = _arrays(weights)
+    has_weights = any(name != OUTPUTS for name in arrays)
     return Learned(
-        steps=steps,
-        batches=tuple(batches),
-        losses=losses,
-        outputs=tuple(outputs),
+        steps=steps or (timeline.steps if timeline is not None else 0),
+        batches=tuple(one for one in records if isinstance(one, Batch)),
+        losses={one.steps: float.fromhex(one.loss) for one in records if isinstance(one, Loss)},
+        outputs=tuple(one.digest for one in records if isinstance(one, Output)),
         weights=arrays,
-        why_no_weights="" if any(name != OUTPUTS for name in arrays) else reason,
+        why_no_weights="" if has_weights else [NOT_READ, *reasons][-1],
         epoch_ends=_epoch_ends(recording),
     )
 
 
-def _record(line: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return {}
-    return record if isinstance(record, dict) else {}
+def _records(path: Path) -> Iterator[LearningRecord]:
+    """The lines of a recording that are about learning; what is damaged is left out."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            record = json.loads(line)
+            kind = KINDS.get(record["k"])
+            if kind is not None:
+                yield decode(kind, record)
+        except (ValueError, LookupError, TypeError):
+            continue
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from fitdoctor.contract.records import Recording
+from fitdoctor.contract.limits import NS_PER_S
 from fitdoctor.findings.rounds import NO_ROUNDS, Rounds
 from fitdoctor.intervals import Interval
-from fitdoctor.proof.compared import Stretch, stretches, warm_up
+from fitdoctor.proof.compared import stretches
+from fitdoctor.proof.measured import LEAST_STEPS, Limits, Measured, Observed, Progress
 from fitdoctor.proof.ratio import LEAST_PAIRS, is_tight, ratio_of
-from fitdoctor.proof.timeline import Timeline, timeline_of
+from fitdoctor.proof.timeline import Timeline
 
-S = 1_000_000_000
-# Steps after warm-up from which a time per step can be told.
-LEAST_STEPS = 5
 # A run with more of its steps disturbed than this is repeated, with its partner.
 DISTURBED_SHARE = 0.25
 # Pairs that are given up to other processes before the machine is called too busy.
@@ -38,61 +36,6 @@ MOST_MORE = 500
 BEYOND_ROUND = 0.2
 # And for this part of the epochs in which it settles more.
 BEYOND_SETTLED = 1.0
-
-
-@dataclass(frozen=True)
-class Observed:
-    """One run as the measurement sees it."""
-
-    timeline: Timeline | None
-    launched_ns: int
-    ended_by_us: bool
-    failure: str = ""  # why there is nothing to compare
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to stop."""
-
-    precision: float = 0.05
-    budget_s: float = 180.0
-    max_runs: int = 20
-    steps: int | None = None
-    window_s: float = 10.0
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where the measurement stands."""
-
-    runs: int
-    side: str
-    step_ns: float | None  # of the run that has just ended
-    ratio: Interval | None
-    disturbed: bool
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The outcome: a ratio with its interval, or the reason why there is none."""
-
-    runs: int
-    pairs: int
-    disturbed_pairs: int
-    steps: int
-    warm_up: int
-    ratio: Interval | None
-    whole: Interval | None  # start-up included, over the same steps
-    before_ns: float | None  # time per step, steady state
-    after_ns: float | None
-    invalid: str = ""
-    incomparable: bool = False  # invalid because of the scripts, not for want of quiet runs
-    epoch_steps: int | None = None  # where the first epoch lies within the compared steps
-    executions: int = 1  # the larger number of steps per execution of the two
-    complete: bool = False  # the script's own end, not a limit of ours
-    further_steps: int = 0  # of the faster side, beyond the steps that both did
-    unseen_round: int | None = None  # steps of a round of the second side that were too many
-
 
 # Runs a side ("A" or "B") for so many steps, or until its own end, at most for so many seconds.
 RunSide = Callable[[str, int | None, float], Observed]
@@ -156,7 +99,7 @@ class _Measurement:
     def _measure(self) -> None:
         first = self._pilot()
         pair_s = 0.0
-        while self._goes_on(pair_s):
+        while self._needs_more(pair_s):
             begin = self._clock()
             number = len(self._pairs) + self._disturbed
             if number == 0:
@@ -170,7 +113,7 @@ class _Measurement:
             self._add(pair)
             pair_s = max(self._clock() - begin, pair_s)
 
-    def _goes_on(self, pair_s: float) -> bool:
+    def _needs_more(self, pair_s: float) -> bool:
         if self._runs + 2 > self._limits.max_runs and self._pairs:
             return False
         if self._disturbed > MOST_DISTURBED:
@@ -191,7 +134,7 @@ class _Measurement:
             raise _Invalid("A did not train")
         wanted = EPOCHS_TO_SEE * (timeline.epoch_steps or 0)
         if self._limits.steps is None and first.ended_by_us and wanted > timeline.steps:
-            taken = (timeline.time_at(timeline.steps) - timeline.time_at(0)) / S
+            taken = (timeline.time_at(timeline.steps) - timeline.time_at(0)) / NS_PER_S
             if taken * wanted / timeline.steps <= seconds:
                 first = self._one("A", wanted, seconds * 2)
         if first.timeline is None:
@@ -211,7 +154,7 @@ class _Measurement:
             return first
         taken = timeline.time_at(timeline.steps) - timeline.time_at(0)
         # A compilation of a later shape (the last batch of an epoch) is no training.
-        taken = (taken - timeline.compiling_ns(0, timeline.steps)) / S
+        taken = (taken - timeline.compiling_ns(0, timeline.steps)) / NS_PER_S
         more = 1.0
         if taken < WATCHED_PART * self._limits.window_s:
             more = min(MOST_MORE, self._limits.window_s / max(taken, 1e-3))
@@ -222,7 +165,7 @@ class _Measurement:
         if more <= 1:
             return first
         self._steps_of_b = round(steps * more)
-        self._runs -= 1  # it only told how many steps to do
+        self._runs -= 1  # it only showed how many steps to do
         return self._one("B")
 
     def _round_of(self, before: Observed) -> int:
@@ -338,15 +281,6 @@ def _whole_times(pairs: Sequence[Pair], cut: int) -> tuple[list[float], list[flo
             if one.timeline is not None:
                 found[side].append(one.timeline.time_at(cut) - one.launched_ns)
     return found
-
-
-def steady_step_ns(recording: Recording) -> float | None:
-    """Time per step of one run after its warm-up; None from too few steps."""
-    timeline = timeline_of(recording)
-    if timeline is None:
-        return None
-    steady = Stretch(min(warm_up(timeline, timeline.steps), timeline.steps // 2), timeline.steps)
-    return steady.step_ns(timeline) if steady.steps >= LEAST_STEPS else None
 
 
 def _mean_step(timeline: Timeline) -> float:

@@ -10,13 +10,13 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from fitdoctor.contract.options import RunOptions
 from fitdoctor.contract.reader import read_recording
-from fitdoctor.contract.records import Recording
+from fitdoctor.contract.records import Recording, Script
 from fitdoctor.launch import recording_files
 from fitdoctor.launch.launcher import child_environment
-from fitdoctor.launch.sampler import Sampler, machine_record
+from fitdoctor.launch.sampler import Sampler, describe_machine
 from fitdoctor.launch.source_digests import append_sources
 from fitdoctor.proof.side import Side
 
@@ -35,7 +35,6 @@ class Run:
     recording: Recording
     path: Path
     launched_ns: int
-    ended_ns: int
     exit_code: int | None  # None where a signal ended it
     error: str  # last line of stderr of a run that failed
     timed_out: bool = False
@@ -54,7 +53,7 @@ class Run:
 
 
 def run_side(
-    side: Side, folder: Path, *, options: dict[str, Any], limit_s: float, sampled: bool = False
+    side: Side, folder: Path, *, options: RunOptions, limit_s: float, sampled: bool = False
 ) -> Run:
     """Start one side and wait for it.
 
@@ -65,20 +64,7 @@ def run_side(
         limit_s: seconds of training it may take before it is ended by force.
         sampled: whether CPU and memory are sampled from here, as an examination needs.
     """
-    handle, name = tempfile.mkstemp(suffix=".rec", prefix=f"{side.name}-", dir=folder)
-    os.close(handle)
-    recording = Path(name)
-    if side.sources is not None:
-        options = {**options, "sources": str(manifest(side, folder))}
-    if side.calls:
-        options = {**options, "calls": list(side.calls)}
-    header = recording_files.header_record(
-        script=side.target, argv=list(side.args), module=side.module, options=options
-    )
-    recording_files.begin(recording, header, machine_record())
-    environment = child_environment(recording, options)
-    # Sets and dicts of strings in the same order on both sides.
-    environment.setdefault("PYTHONHASHSEED", "0")
+    recording, environment = _begun(side, folder, options)
     errors = recording.with_suffix(".err")
     launched = time.perf_counter_ns()
     with open(errors, "wb") as stderr:
@@ -92,7 +78,6 @@ def run_side(
             start_new_session=True,
         )
         timed_out = _see_through(process, recording, START_AND_END_S + limit_s, sampled=sampled)
-    ended = time.perf_counter_ns()
     code = process.returncode
     by_signal = -code if code < 0 else None
     recording_files.append_exit(
@@ -105,11 +90,26 @@ def run_side(
         recording=read_recording(recording),
         path=recording,
         launched_ns=launched,
-        ended_ns=ended,
         exit_code=code if code >= 0 else None,
         error=_last_line(errors),
         timed_out=timed_out,
     )
+
+
+def _begun(side: Side, folder: Path, options: RunOptions) -> tuple[Path, dict[str, str]]:
+    """A recording with its first lines, and the environment of the process that continues it."""
+    handle, name = tempfile.mkstemp(suffix=".rec", prefix=f"{side.name}-", dir=folder)
+    os.close(handle)
+    recording = Path(name)
+    if side.sources is not None:
+        options = options.changed(sources=str(manifest(side, folder)))
+    options = options.changed(calls=side.calls)
+    script = Script(side.target, side.args, side.module)
+    recording_files.begin(recording, script, options, describe_machine())
+    environment = child_environment(recording, options)
+    # Sets and dicts of strings in the same order on both sides.
+    environment.setdefault("PYTHONHASHSEED", "0")
+    return recording, environment
 
 
 def manifest(side: Side, folder: Path) -> Path:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.equivalence import Equivalence
-from fitdoctor.proof.measure import Measured
+from fitdoctor.proof.measured import Measured
 from fitdoctor.units import gain
 
 Verdict = Literal["proven", "not-proven", "slower", "invalid"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from fitdoctor.contract.options import LearningOptions, RunOptions, StepLimit
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.equivalence import (
     CureClass,
@@ -14,7 +15,8 @@ from fitdoctor.proof.equivalence import (
     with_repetition,
 )
 from fitdoctor.proof.learned import Learned, read_learned
-from fitdoctor.proof.measure import Limits, Measured, Observed, Progress, measure
+from fitdoctor.proof.measure import measure
+from fitdoctor.proof.measured import Limits, Measured, Observed, Progress
 from fitdoctor.proof.process import Run, run_side
 from fitdoctor.proof.proof_verdict import Proof, judge
 from fitdoctor.proof.side import Side
@@ -88,7 +90,7 @@ class Prover:
 
     def _timed(self, side: Side, label: str, steps: int | None, seconds: float) -> Observed:
         own = None if steps is None else max(1, steps // side.steps_in_one)
-        options = {"probes": False, "limit": {"steps": own, "seconds": seconds}}
+        options = RunOptions(probes=False, limit=StepLimit(own, seconds))
         run = run_side(side, self._folder, options=options, limit_s=2 * seconds)
         if run.failed:
             return Observed(None, run.launched_ns, False, _failure(run, label, side))
@@ -126,13 +128,8 @@ class Prover:
     def _learned(self, side: Side, steps: int) -> Learned:
         weights = self._folder / "weights.npz"
         weights.unlink(missing_ok=True)
-        learning = {
-            "steps": steps,
-            "seconds": CHECK_PATIENCE_S,
-            "weights": str(weights),
-            "seed": SEED,
-        }
-        options = {"probes": False, "learning": learning}
+        learning = LearningOptions(steps, CHECK_PATIENCE_S, str(weights), SEED)
+        options = RunOptions(probes=False, learning=learning)
         run = run_side(side, self._folder, options=options, limit_s=2 * CHECK_PATIENCE_S)
         if run.failed:
             raise CannotCompare(_failure(run, side.name, side))
@@ -143,7 +140,7 @@ def steps_to_check(measured: Measured) -> int:
     """Steps at which both sides can be stopped, whole epochs where they are not too long."""
     epoch = measured.epoch_steps
     if epoch is not None and epoch <= CHECKED_EPOCH_STEPS:
-        # Of an epoch of one step nothing could be told.
+        # An epoch of one step would show nothing.
         return epoch * max(1, min(measured.steps, CHECKED_STEPS) // epoch)
     steps = min(measured.steps, CHECKED_STEPS)
     if measured.complete and measured.steps <= CHECKED_EPOCH_STEPS:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from fitdoctor.contract.changed_calls import ChangedCall
 from fitdoctor.findings.rounds import NO_ROUNDS, Rounds
 from fitdoctor.launch.launcher import INJECT_FOLDER, command_line
 
@@ -16,7 +16,7 @@ RUN_MAIN = INJECT_FOLDER / "run_main.py"
 
 @dataclass(frozen=True)
 class Side:
-    """How to start one side; `sources` is what stands for the text of some files."""
+    """How to start one side; `sources` replaces the text of some files."""
 
     name: str
     target: str
@@ -30,15 +30,10 @@ class Side:
     # What this side does only now and then.
     rounds: Rounds = NO_ROUNDS
     # Calls that are changed on their way into the framework, as the process reads them.
-    calls: tuple[dict[str, Any], ...] = ()
+    calls: tuple[ChangedCall, ...] = ()
 
     def command(self) -> list[str]:
         """What is started."""
         if self.sources is None or self.module:
             return command_line(self.target, self.args, module=self.module)
         return [sys.executable, str(RUN_MAIN), self.target, *self.args]
-
-
-def of_script(name: str, script: str, args: Sequence[str]) -> Side:
-    """A script as it is."""
-    return Side(name, script, tuple(args))

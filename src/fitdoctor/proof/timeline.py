@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fitdoctor.analysis.rows import compile_events
+from fitdoctor.contract.limits import OTHERS_LIMIT_CORES
 from fitdoctor.contract.records import CallRow, RecordedWorkload, Recording, StepBlock
 from fitdoctor.diagnosis import is_part_of_another
-from fitdoctor.inside.ledger.cpu import OTHERS_LIMIT_CORES
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,6 @@ class Timeline:
         begin, end = self.time_at(first), self.time_at(last)
         within = (min(until, end) - max(since, begin) for since, until in self.compiled)
         return sum(ns for ns in within if ns > 0)
-
-    def periods(self) -> list[float]:
-        """Nanoseconds from the begin of each step to that of the next."""
-        marks, times = self._marks
-        found: list[float] = []
-        for index in range(len(marks) - 1):
-            steps = marks[index + 1] - marks[index]
-            found.extend([(times[index + 1] - times[index]) / steps] * steps)
-        return found
 
     @cached_property
     def _marks(self) -> tuple[list[int], list[int]]:
@@ -128,10 +119,10 @@ def _without_waits(spans: list[Span], workloads: Sequence[RecordedWorkload]) -> 
         if event.name == "iterator_wait"
     )
 
-    def told(t: int) -> int:
+    def shifted(t: int) -> int:
         return t - sum(dur for end, dur in waits if end <= t)
 
-    return [Span(told(span.begin_ns), told(span.end_ns), span.steps) for span in spans]
+    return [Span(shifted(span.begin_ns), shifted(span.end_ns), span.steps) for span in spans]
 
 
 def _spans(recording: Recording, workload: RecordedWorkload, epoch_steps: int | None) -> list[Span]:
@@ -145,7 +136,7 @@ def _spans(recording: Recording, workload: RecordedWorkload, epoch_steps: int | 
 
 def _runs_ahead(recording: Recording) -> bool:
     """Whether the host's clock tells when a step was asked for rather than when it was done."""
-    return recording.keras.get("backend") == "jax" or bool(recording.machine.get("accelerators"))
+    return recording.keras.backend == "jax" or bool(recording.machine.accelerators)
 
 
 def _row_spans(workload: RecordedWorkload, epoch_steps: int | None) -> list[Span]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fitdoctor.cures.patch import Applied, Patch
 from fitdoctor.proof.cured import Examined, cured_side, line_of, patch_of, plain_side
-from fitdoctor.proof.measure import Limits
+from fitdoctor.proof.measured import Limits
 from fitdoctor.proof.proving import Prover, Tell
 from fitdoctor.units import gain
 
@@ -49,7 +49,7 @@ def _helps(examined: Examined, patch: Patch, folder: Path, name: str, tell: Tell
     )
     if measured.invalid or measured.ratio is None:
         tell(f"trial: {measured.invalid or 'no ratio'}")
-        # Without a quiet moment the examination's word stands; a script that fails has no say.
+        # On a noisy machine the examination decides; a script that fails is harm.
         return not measured.incomparable
     tell(f"trial: {gain(measured.ratio)}")
     return measured.ratio.high > 1.0 and measured.ratio.value >= 1.0

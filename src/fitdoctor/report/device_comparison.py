@@ -133,11 +133,11 @@ def _size(value: float | None) -> str:
 
 
 def _memory(run: DeviceRun) -> Iterator[str]:
-    peak, whole = run.device.get("peak_bytes"), run.device.get("memory_bytes")
+    peak, whole = run.device.peak_bytes, run.device.memory_bytes
     if peak and whole:
         largest = max(run.steps)
         yield (
-            f"{run.device['name']}: {peak / 2**30:.1f} of {whole / 2**30:.0f} GiB used at most, "
+            f"{run.device.name}: {peak / 2**30:.1f} of {whole / 2**30:.0f} GiB used at most, "
             f"up to batch {largest:,}."
         )
     if run.ended:

@@ -36,7 +36,7 @@ def keep(folder: Path, script: str, proof: dict[str, Any]) -> None:
 
 def kept_proof(folder: Path, recording: Recording) -> Proof | None:
     """The newest proof of the very script that was recorded, if there is one."""
-    cwd = Path(str(recording.header.get("cwd") or "."))
+    cwd = Path(recording.header.cwd or ".")
     recorded = {str((cwd / file).resolve()): digest for file, digest in recording.sources.items()}
     for path in sorted(folder.glob(_PATTERN), reverse=True):
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from fitdoctor.findings.diagnosed import Ceiling, DiagnosedWorkload, Diagnosis, Health, StepTime
@@ -19,8 +20,9 @@ def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "schema": SCHEMA,
         "fitdoctor": diagnosis.version,
         "script": {"path": diagnosis.script, "argv": list(diagnosis.argv)},
-        "machine": diagnosis.machine,
-        "keras": diagnosis.keras,
+        # Every key is there, null where it is not known.
+        "machine": asdict(diagnosis.machine),
+        "keras": asdict(diagnosis.keras),
         "overhead": {"recorder_ratio": diagnosis.recorder_ratio},
         "workloads": [_workload(workload) for workload in diagnosis.workloads],
         "joint_gain": _gain(diagnosis.joint_gain),

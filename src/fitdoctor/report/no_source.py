@@ -15,8 +15,8 @@ _T = TypeVar("_T")
 # What else looks like a path: in the message of an error, say.
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"<>|()]+){2,}|\b[\w.-]+\.(?:py|ipynb)\b")
 _HIDDEN = "…"
-# Facts of the header and the samples that tell of the user's machine, not of the training.
-_DROPPED_KEYS = frozenset({"cwd", "argv", "threads"})
+# Fields that describe the user's machine, not the training, and what they are replaced with.
+_DROPPED: dict[str, Any] = {"cwd": None, "argv": (), "threads": None, "sources": {}}
 
 
 def without_source(diagnosis: Diagnosis, recording: Recording) -> tuple[Diagnosis, Recording]:
@@ -27,9 +27,7 @@ def without_source(diagnosis: Diagnosis, recording: Recording) -> tuple[Diagnosi
     hidden = _Names(recording)
     shared = hidden.apply(diagnosis)
     return (
-        dataclasses.replace(
-            shared, argv=(), script=hidden.text(diagnosis.script), recording=_HIDDEN
-        ),
+        dataclasses.replace(shared, recording=_HIDDEN),
         dataclasses.replace(hidden.apply(recording), path=_HIDDEN),
     )
 
@@ -39,8 +37,7 @@ class _Names:
 
     def __init__(self, recording: Recording) -> None:
         found: dict[str, None] = {}
-        script = str((recording.header.get("script") or {}).get("path") or "")
-        for file in (script, *_files(recording)):
+        for file in (recording.header.script.path, *_files(recording)):
             if file:
                 found.setdefault(file)
         self._known: dict[str, str] = {}
@@ -73,15 +70,16 @@ class _Names:
         if isinstance(value, Cure):
             return Cure(value.safety, self.text(value.summary))  # edits are source text
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = {
-                f.name: self._applied(getattr(value, f.name)) for f in dataclasses.fields(value)
-            }
-            return type(value)(**fields)
+            found = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+            return type(value)(**{name: self._field(name, one) for name, one in found.items()})
         if isinstance(value, dict):
-            return {k: self._applied(v) for k, v in value.items() if k not in _DROPPED_KEYS}
+            return {key: self._applied(one) for key, one in value.items()}
         if isinstance(value, tuple | list):
             return type(value)(self._applied(item) for item in value)
         return value
+
+    def _field(self, name: str, value: Any) -> Any:
+        return _DROPPED[name] if name in _DROPPED else self._applied(value)
 
 
 def _is_stand_in(text: str) -> bool:

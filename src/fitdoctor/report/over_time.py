@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fitdoctor.findings.diagnosed import DiagnosedWorkload
-from fitdoctor.units import duration, percent
+from fitdoctor.units import duration, percent, times
 
 # A part of the first epoch's excess below this share is not named.
 NAMED_SHARE = 0.15
@@ -26,7 +26,7 @@ def over_time(workload: DiagnosedWorkload) -> Iterator[str]:
             "compiling": first.compile_ns,
             "waiting for the first batch": first.first_batch_ns,
             "slower input": first.input_ns,
-            "not known": first.rest_ns,
+            "unexplained": first.rest_ns,
         }
         named = [f"{duration(ns)} {name}" for name, ns in parts.items() if ns > NAMED_SHARE * extra]
         yield (
@@ -35,11 +35,9 @@ def over_time(workload: DiagnosedWorkload) -> Iterator[str]:
         )
     waits = workload.iterator_waits
     if waits is not None and waits.count:
-        times = f"{waits.count} time{'s' if waits.count != 1 else ''}"
         yield (
-            f"between epochs TensorFlow waited {duration(waits.ns)} by chance, {times}, for a "
-            "thread of the last pipeline: not counted above; repeat() with steps_per_epoch "
-            "avoids it"
+            f"TensorFlow stalled {times(waits.count)} for {duration(waits.ns)} between epochs "
+            "(not counted; `.repeat()` with `steps_per_epoch` avoids it)"
         )
     stalls = workload.stalls
     if stalls is not None:

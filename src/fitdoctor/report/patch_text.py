@@ -62,7 +62,7 @@ def _lines(found: Prescription, *, written: bool) -> Iterator[Text]:
     elif found.written_before:
         yield Text("Nothing to change: the files have these changes already.", style="bold")
     elif _count(found):
-        yield Text("Nothing that can be changed in the source by rule.", style="bold")
+        yield Text("No automatic fix.", style="bold")
     else:
         yield Text("Nothing to change: no findings.", style="bold")
     for applied in patch.applied:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fitdoctor.analysis.step_rows import StepRow
-from fitdoctor.findings.diagnosed import Ceiling, DiagnosedWorkload, Part
+from fitdoctor.findings.diagnosed import Ceiling, DiagnosedWorkload, Part, StepTime
 from fitdoctor.report.text import clean
 from fitdoctor.units import duration, gain, percent
 
@@ -24,7 +24,7 @@ _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 PART_WORDS = {
     "input_wait": "waiting for data",
     "step": "training step",
-    "loader_contention": "held up by the loader",
+    "loader_contention": "loader contention",
     "callbacks": "callbacks",
     "validation": "validation",
     "checkpoint": "checkpoint",
@@ -58,15 +58,14 @@ def _typical(workload: DiagnosedWorkload, label: str) -> Text:
     if step is None or cost is None:
         return Text(f"The time of one step of {label} was not measured: no steady state.")
     text = f"One step of {label} costs {time_text(cost)}"
-    spread = f"{time_text(step.p10_ns)} to {time_text(step.p90_ns)}"
-    return Text.assemble(text, (f" (inside an epoch mostly {spread})", "dim"))
+    return Text.assemble(text, (f" (p10–p90 inside an epoch: {spread_text(step)})", "dim"))
 
 
 def _ceiling(workload: DiagnosedWorkload) -> Text:
     ceiling = workload.ceiling
     if ceiling is None:
         return Text("")
-    start = f"With data already in memory a step takes {time_text(ceiling.step_ns)}"
+    start = f"With its data in memory a step takes {time_text(ceiling.step_ns)}"
     return Text(f"{start}: {ceiling_words(ceiling)}.")
 
 
@@ -76,7 +75,7 @@ def ceiling_words(ceiling: Ceiling) -> str:
         return f"curing all input would give {gain(ceiling.gain)}"
     if ceiling.gain.value < MAY_MATTER:
         return "curing all input would change nothing measurable"
-    return f"what curing all input would give was too disturbed to tell: {gain(ceiling.gain)}"
+    return f"too noisy to estimate the gain of curing all input: {gain(ceiling.gain)}"
 
 
 def _is_nothing(part: Part) -> bool:
@@ -101,7 +100,7 @@ def _bars(parts: list[Part]) -> Table:
 
 
 def _rows(rows: tuple[StepRow, ...]) -> Table:
-    """The dearest layers, the optimizer and the rest; small layers are left to the page."""
+    """The costliest layers, the optimizer and the rest; small layers are left to the page."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(justify="right", no_wrap=True)
@@ -128,6 +127,11 @@ def bar(share: float, width: int = BAR_WIDTH) -> str:
         return ""
     eighths = min(max(int(share * width * 8), 0), width * 8)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]
+
+
+def spread_text(step: StepTime) -> str:
+    """From p10 to p90."""
+    return f"{time_text(step.p10_ns)} – {time_text(step.p90_ns)}"
 
 
 def time_text(ns: float) -> str:

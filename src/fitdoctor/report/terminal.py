@@ -13,6 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from fitdoctor.contract.codec import encode
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Health
 from fitdoctor.report.findings_table import findings_table
 from fitdoctor.report.over_time import over_time
@@ -24,17 +25,6 @@ DEFAULT_WIDTH = 80
 # Longer lines are hard to read, however wide the terminal is.
 MAX_WIDTH = 100
 
-VERDICT_WORDS = {
-    "input-bound": "Training waits for its data.",
-    "host-bound": "Python around the training step takes the time, not the step itself.",
-    "compile-bound": "Tracing and compiling takes the time.",
-    "callback-bound": "Callbacks take the time.",
-    "compute-bound": "The computation of the model itself takes the time.",
-    "device-mismatch": "The training runs on the wrong device.",
-    "start-up-bound": "Starting each call takes the time, not the training in it.",
-    "at-ceiling": "The training runs as fast as this model and this machine allow.",
-    "not-judged": "There was not enough to judge.",
-}
 HEALTH_WORDS = {
     "info": ("note:", "cyan"),
     "warning": ("warning:", "yellow"),
@@ -84,12 +74,15 @@ def _screen(
     shown = [w for index, w in enumerate(ordered) if index == 0 or w.findings]
     others = [w for w in ordered if w not in shown]
     yield _headline(diagnosis)
-    yield from _ending(diagnosis)
-    yield from _health(diagnosis.health)
+    if not shown:
+        yield from _about_the_run(diagnosis)
     for workload in shown:
         yield ""
         if len(ordered) > 1:
             yield Padding(Text(label(workload, cwd), style="underline"), (0, 0, 0, 2))
+        yield Padding(Text(clean(workload.sentence), style="bold"), (0, 0, 0, 2))
+        if workload is shown[0]:
+            yield from _about_the_run(diagnosis)
         yield from _workload(workload, width=width, verbose=verbose, cwd=cwd)
     if others:
         yield ""
@@ -118,7 +111,7 @@ def _headline(diagnosis: Diagnosis) -> Text:
 def ending_sentence(diagnosis: Diagnosis) -> str:
     """How the script ended, where that is worth a sentence."""
     sentences = {
-        "examined": "The script was ended after the examination (--continue lets it go on).",
+        "examined": "The script was ended after the examination (--continue keeps it running).",
         "crashed": f"Your script failed{_exit_words(diagnosis)}; what ran until then is reported.",
         "interrupted": "The script was interrupted; what ran until then is reported.",
         "killed": f"The script was killed{_signal_words(diagnosis)}; "
@@ -127,9 +120,10 @@ def ending_sentence(diagnosis: Diagnosis) -> str:
     return sentences.get(diagnosis.ended, "")
 
 
-def _ending(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+def _about_the_run(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     if sentence := ending_sentence(diagnosis):
         yield Padding(Text(sentence), (0, 0, 0, 2))
+    yield from _health(diagnosis.health)
 
 
 def _exit_words(diagnosis: Diagnosis) -> str:
@@ -156,8 +150,6 @@ def _health(health: tuple[Health, ...]) -> Iterator[RenderableType]:
 def _workload(
     workload: DiagnosedWorkload, *, width: int, verbose: bool, cwd: str | None
 ) -> Iterator[RenderableType]:
-    sentence = clean(workload.sentence) or VERDICT_WORDS[workload.verdict]
-    yield Padding(Text(sentence, style="bold"), (0, 0, 0, 2))
     yield from _health(workload.health)
     yield ""
     yield from step_time(workload, label(workload, cwd), verbose=verbose)
@@ -184,14 +176,15 @@ def label(workload: DiagnosedWorkload, cwd: str | None) -> str:
 
 
 def _one_line(workload: DiagnosedWorkload, cwd: str | None) -> Text:
-    sentence = clean(workload.sentence) or VERDICT_WORDS[workload.verdict]
-    return Text(f"{label(workload, cwd)}, {workload.steps} steps: {sentence}")
+    return Text(f"{label(workload, cwd)}, {workload.steps} steps: {clean(workload.sentence)}")
 
 
 def _whole_script(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     if diagnosis.joint_gain is not None:
         yield ""
-        yield Text.assemble("  All of it together: ", (gain(diagnosis.joint_gain), "bold green"))
+        yield Text.assemble(
+            "  All workloads together: ", (gain(diagnosis.joint_gain), "bold green")
+        )
 
 
 def _start_up(diagnosis: Diagnosis) -> Iterator[RenderableType]:
@@ -212,8 +205,8 @@ def _start_up(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 
 def _machine(diagnosis: Diagnosis) -> Iterator[RenderableType]:
-    facts = {f"keras {key}": value for key, value in diagnosis.keras.items()} | diagnosis.machine
-    known = {key: value for key, value in facts.items() if value is not None}
+    keras = {f"keras {key}": value for key, value in encode(diagnosis.keras).items()}
+    known = keras | encode(diagnosis.machine)
     words = ", ".join(f"{clean(str(key))} {clean(str(value))}" for key, value in known.items())
     yield ""
     yield Padding(Text(f"machine: {words}", style="dim"), (0, 0, 0, 2))

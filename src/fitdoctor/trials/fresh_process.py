@@ -5,17 +5,20 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from fitdoctor.analysis.fit_costs import fit_costs
+from fitdoctor.contract.codec import encode
 from fitdoctor.contract.errors import FitdoctorError
+from fitdoctor.contract.evidence.device import FreshRun
+from fitdoctor.contract.options import ForcedSettings, RunOptions
 from fitdoctor.contract.reader import read_recording
-from fitdoctor.contract.records import RecordedWorkload, Recording
+from fitdoctor.contract.records import ProbeRun, RecordedWorkload, Recording, Script
+from fitdoctor.contract.writer import append, record_of
 from fitdoctor.devices.choices import CPU_ONLY
 from fitdoctor.devices.environment import variables
 from fitdoctor.launch.launcher import launch
-from fitdoctor.launch.recording_files import append, begin, header_record
-from fitdoctor.launch.sampler import machine_record
+from fitdoctor.launch.recording_files import begin
+from fitdoctor.launch.sampler import describe_machine
 from fitdoctor.trials.suspicion import Trial
 
 # Half of it is recorded, see the examiner.
@@ -37,38 +40,39 @@ def run_trial(
     as_is: list[float] = []
     changed: list[float] = []
     say(f"{trial.reason}: trying {_words(trial)} in {2 * ROUNDS} short runs of the script")
-    record: dict[str, Any] = {"k": "probe", "w": workload.number, "name": trial.name, "t": 0}
     try:
         for _ in range(ROUNDS):
-            as_is.append(_step_ns(command, workload, {}))
+            as_is.append(_step_ns(command, workload, ForcedSettings()))
             changed.append(_step_ns(command, workload, trial.forced))
             if changed[-1] >= as_is[-1] or as_is[-1] > CLEAR * changed[-1]:
                 break  # a second pair could not change what this one says
     except FitdoctorError as error:
-        append(recording, {**record, "status": "failed", "reason": error.message, "dur": 0})
+        failed = ProbeRun(trial.name, "failed", error.message)
+        append(recording, record_of("probe", failed, w=workload.number))
         return
-    data = {"as_is": as_is, "changed": changed, "forced": trial.forced}
-    append(recording, {**record, "status": "ok", "data": data, "dur": 0})
+    found = FreshRun(tuple(as_is), tuple(changed), encode(trial.forced))
+    done = ProbeRun(trial.name, "ok")
+    append(recording, record_of("probe", done, w=workload.number, data=encode(found)))
 
 
 def _words(trial: Trial) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in trial.forced.items())
+    return ", ".join(f"{name} = {value}" for name, value in encode(trial.forced).items())
 
 
-def _step_ns(command: Sequence[str], workload: RecordedWorkload, forced: dict[str, Any]) -> float:
+def _step_ns(command: Sequence[str], workload: RecordedWorkload, forced: ForcedSettings) -> float:
     """One fresh run, ended after a few seconds of training: nanoseconds per step."""
-    options = {"budget_s": BUDGET_S, "continue": False, "probes": False, "trial": forced}
+    options = RunOptions(budget_s=BUDGET_S, probes=False, forced=forced)
     with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
         path = Path(folder) / "trial.rec"
-        header = header_record(script=command[-1], argv=[], module=False, options=options)
-        begin(path, header, machine_record())
-        with variables(CPU_ONLY if forced.get("device") == "cpu" else {}):
+        begin(path, Script(command[-1]), options, describe_machine())
+        with variables(CPU_ONLY if forced.device == "cpu" else {}):
             launch(command, recording=path, options=options, silent=True)
         found = read_recording(path)
     same = [w for w in found.workloads if (w.file, w.line) == (workload.file, workload.line)]
     costs = fit_costs(same[0]) if same else None
     if costs is None:
         raise FitdoctorError(
-            f"the script did not train when it was run again with {forced or 'nothing changed'}"
+            "the script did not train when it was run again with "
+            f"{encode(forced) or 'nothing changed'}"
         )
     return costs.total.value

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from fitdoctor.analysis.fit_costs import fit_costs
+from fitdoctor.contract.evidence.device import Device
+from fitdoctor.contract.evidence.loading import InputFacts, LoaderAlone
+from fitdoctor.contract.evidence.step import FrozenBatch, Threads
+from fitdoctor.contract.options import ForcedSettings
 from fitdoctor.contract.records import RecordedWorkload, Recording
 
 # On a GPU, steps shorter than this may well be start-up only.
@@ -23,7 +26,7 @@ class Trial:
 
     name: str  # of the probe that it becomes in the recording
     workload: int
-    forced: dict[str, Any]
+    forced: ForcedSettings
     reason: str
 
 
@@ -41,49 +44,48 @@ def suspected(recording: Recording, backends: tuple[str, ...] = ()) -> list[Tria
     if not recording.examined and recording.exit_code != 0:
         return []
     trials = []
-    threads = workload.result("threads") or {}
-    asked, allowed = threads.get("asked"), threads.get("allowed")
-    if asked and allowed and asked > allowed:
+    threads = workload.found(Threads)
+    if threads is not None and threads.asked and threads.asked > threads.allowed:
+        asked, allowed = threads.asked, threads.allowed
         trials.append(
             Trial(
                 "fresh_threads",
                 workload.number,
-                {"threads": allowed},
+                ForcedSettings(threads=allowed),
                 f"{asked} threads are asked for on {allowed} allowed core"
                 f"{'s' if allowed != 1 else ''}",
             )
         )
-    device = workload.result("device") or {}
-    frozen = workload.result("frozen_batch") or {}
-    trials.extend(_device_trials(recording, workload, device, frozen))
-    own = recording.keras.get("backend")
+    trials.extend(_device_trials(recording, workload))
+    own = recording.keras.backend
     trials.extend(
-        Trial(f"fresh_{name}", workload.number, {"backend": name}, f"Keras on {name}")
+        Trial(f"fresh_{name}", workload.number, ForcedSettings(backend=name), f"Keras on {name}")
         for name in backends
         if name != own
     )
     return trials
 
 
-def _device_trials(
-    recording: Recording, workload: RecordedWorkload, device: dict[str, Any], frozen: dict[str, Any]
-) -> list[Trial]:
+def _device_trials(recording: Recording, workload: RecordedWorkload) -> list[Trial]:
     """The other device, or one device instead of several, where that may be faster."""
-    if int(device.get("replicas") or 1) > 1:
-        reason = f"a batch is split over {device['replicas']} devices"
-        return [Trial("fresh_one_device", workload.number, {"replicas": 1}, reason)]
-    step_ns = min(frozen.get("ns") or [0.0])
+    device, frozen = workload.found(Device), workload.found(FrozenBatch)
+    if device is None:
+        return []
+    if device.replicas > 1:
+        reason = f"a batch is split over {device.replicas} devices"
+        return [Trial("fresh_one_device", workload.number, ForcedSettings(replicas=1), reason)]
+    step_ns = min(frozen.ns, default=0.0) if frozen is not None else 0.0
     if not step_ns or _waits_for_its_loader(workload):
         return []
     found = []
-    if device.get("kind") == "gpu" and step_ns < SHORT_STEP_NS:
+    if device.kind == "gpu" and step_ns < SHORT_STEP_NS:
         reason = "steps this short may be faster without the GPU"
-        found.append(Trial("fresh_cpu", workload.number, {"device": "cpu"}, reason))
-    hidden = device.get("kind") == "cpu" and recording.machine.get("accelerators")
+        found.append(Trial("fresh_cpu", workload.number, ForcedSettings(device="cpu"), reason))
+    hidden = device.kind == "cpu" and recording.machine.accelerators
     # A build for the CPU has nothing to try; the health lines say so.
-    if hidden and device.get("built_for_gpu") is not False and step_ns > GPU_STEP_NS:
+    if hidden and device.built_for_gpu is not False and step_ns > GPU_STEP_NS:
         reason = "there is a GPU in this machine, and Keras computes on the CPU"
-        found.append(Trial("fresh_gpu", workload.number, {"device": "gpu"}, reason))
+        found.append(Trial("fresh_gpu", workload.number, ForcedSettings(device="gpu"), reason))
     return found
 
 
@@ -93,11 +95,12 @@ def _waits_for_its_loader(workload: RecordedWorkload) -> bool:
     Arrays are no such loader: their rows are picked on the device.
     """
     costs = fit_costs(workload)
-    kind = (workload.result("input") or {}).get("kind")
-    loading = (workload.result("loader_alone") or {}).get("ns")
-    if costs is None or kind in (None, "arrays") or not loading:
+    facts, alone = workload.found(InputFacts), workload.found(LoaderAlone)
+    if costs is None or facts is None or facts.kind in ("", "arrays"):
         return False
-    return float(median(loading)) >= LOADER_SHARE * costs.total.value
+    if alone is None or not alone.ns:
+        return False
+    return float(median(alone.ns)) >= LOADER_SHARE * costs.total.value
 
 
 def _main_workload(recording: Recording) -> RecordedWorkload | None:

@@ -13,9 +13,11 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
+from fitdoctor.contract.changed_calls import ChangedCall
 from fitdoctor.inside.import_hooks import ImportHooks
 from fitdoctor.inside.ledger.callsite import user_place
 from fitdoctor.inside.patches import Patches
@@ -32,29 +34,17 @@ SEAMS: dict[str, tuple[str, Callable[[ModuleType, str], Any]]] = {
 CONSTRUCTED = frozenset({"callback", "py_dataset", "loader"})
 
 
-class Change(NamedTuple):
-    """What is different about the calls from one line; plain values, as they came as JSON."""
-
-    set: dict[str, Any]
-    drop: tuple[str, ...]
-    instead: str | None  # another method of the same object, with the arguments that it takes
-    takes: tuple[str, ...]  # those
-    ignores: tuple[str, ...]  # and what makes no difference to it; any other is another call
-    cache: bool  # of what the call returns
-    options: dict[str, Any]  # of the dataset that the call returns
-
-
 _Place = tuple[str, int]
-_Changes = dict[_Place, Change]
+_Changes = dict[_Place, ChangedCall]
 
 
-def install(hooks: ImportHooks, patches: Patches, records: Iterable[dict[str, Any]]) -> None:
+def install(hooks: ImportHooks, patches: Patches, calls: Iterable[ChangedCall]) -> None:
     """Change calls as their frameworks are imported."""
     by_seam: dict[tuple[str, str], _Changes] = {}
-    for record in records:
-        place = (os.path.realpath(record["file"]), int(record["line"]))
-        found = by_seam.setdefault((record["seam"], record["call"]), {})
-        found[place] = _joined(found.get(place), _change(record))
+    for one in calls:
+        place = (os.path.realpath(one.file), one.line)
+        found = by_seam.setdefault((one.seam, one.call), {})
+        found[place] = _joined(found.get(place), one)
     for (seam, call), changes in by_seam.items():
         module, owner_of = SEAMS[seam]
 
@@ -73,30 +63,19 @@ def install(hooks: ImportHooks, patches: Patches, records: Iterable[dict[str, An
         hooks.when_imported(module, patch)
 
 
-def _change(record: dict[str, Any]) -> Change:
-    return Change(
-        dict(record.get("set") or {}),
-        tuple(record.get("drop") or ()),
-        record.get("instead"),
-        tuple(record.get("takes") or ()),
-        tuple(record.get("ignores") or ()),
-        bool(record.get("cache")),
-        dict(record.get("options") or {}),
-    )
-
-
-def _joined(one: Change | None, other: Change) -> Change:
+def _joined(one: ChangedCall | None, other: ChangedCall) -> ChangedCall:
     """Two cures of one call."""
     if one is None:
         return other
-    return Change(
-        {**one.set, **other.set},
-        (*one.drop, *other.drop),
-        other.instead or one.instead,
-        other.takes or one.takes,
-        other.ignores or one.ignores,
-        one.cache or other.cache,
-        {**one.options, **other.options},
+    return replace(
+        one,
+        set={**one.set, **other.set},
+        drop=(*one.drop, *other.drop),
+        instead=other.instead or one.instead,
+        takes=other.takes or one.takes,
+        ignores=other.ignores or one.ignores,
+        cache=one.cache or other.cache,
+        options={**one.options, **other.options},
     )
 
 
@@ -128,7 +107,7 @@ def _changed(
     return method
 
 
-def _change_here(changes: _Changes, made: Any, *, constructs: bool) -> Change | None:
+def _change_here(changes: _Changes, made: Any, *, constructs: bool) -> ChangedCall | None:
     """The change of the line that this call is made from."""
     if constructs:
         # A dataset class of the user's is given its options where it is made, or where its own
@@ -166,8 +145,8 @@ def _drop(arguments: inspect.BoundArguments, name: str) -> None:
     _more(arguments).pop(name, None)
 
 
-def _with_more(result: Any, change: Change) -> Any:
-    """The dataset with a cache and options behind it."""
+def _with_more(result: Any, change: ChangedCall) -> Any:
+    """The dataset with a cache and options after it."""
     if change.cache:
         result = result.cache()
     if change.options:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
+from fitdoctor.contract.options import ForcedSettings
 from fitdoctor.inside.import_hooks import ImportHooks
 
 TF_CONFIG_MODULE = "tensorflow.python.framework.config"
@@ -18,20 +18,18 @@ HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "JAX_PLATFORM_NAME"
 THREAD_VARIABLES = ("TF_NUM_INTRAOP_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def apply(hooks: ImportHooks, forced: dict[str, Any]) -> None:
+def apply(hooks: ImportHooks, forced: ForcedSettings) -> None:
     """Put the forced settings in place as their modules are imported."""
-    threads = forced.get("threads")
-    if threads is not None:
-        _force_threads(hooks, int(threads))
-    backend = forced.get("backend")
-    if backend is not None:
+    if forced.threads is not None:
+        _force_threads(hooks, forced.threads)
+    if (backend := forced.backend) is not None:
         # The script may have chosen a backend just before it imports Keras.
-        hooks.before_import("keras", lambda: os.environ.update(KERAS_BACKEND=str(backend)))
-    if forced.get("device") == "gpu":
+        hooks.before_import("keras", lambda: os.environ.update(KERAS_BACKEND=backend))
+    if forced.device == "gpu":
         # The script may hide the GPU itself, in the lines before it imports its framework.
         for name in ("keras", "jax", "torch", "tensorflow"):
             hooks.before_import(name, _show_gpu)
-    if forced.get("replicas") == 1:
+    if forced.replicas == 1:
         hooks.when_imported(DISTRIBUTION_MODULE, _ignore_distribution)
 
 
@@ -41,7 +39,7 @@ def _show_gpu() -> None:
 
 
 def _ignore_distribution(module: ModuleType) -> None:
-    """One device: a distribution over several is taken note of and not used."""
+    """One device: a distribution over several is ignored."""
     module.set_distribution = lambda value: None  # type: ignore[attr-defined]
 
 

@@ -19,7 +19,9 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 _OURS = os.path.abspath(__file__)
-_BOOTSTRAP = os.path.join(os.path.dirname(_OURS), "inject", "run_main.py")
+# launch/inject/run_main.py, which starts the script whose text is served.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_OURS)))
+_BOOTSTRAP = os.path.join(_PACKAGE, "launch", "inject", "run_main.py")
 _served: dict[str, str] = {}
 
 

@@ -6,12 +6,11 @@ import os
 import time
 from dataclasses import dataclass
 
-_TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 10_000_000
+from fitdoctor.contract.limits import NS_PER_S, OTHERS_LIMIT_CORES
+
+_TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 10_000_000
 # Busy time is counted in ticks, per core, at both ends of a window.
 TICK_ALLOWANCE = 4
-# More than this many cores taken by others during a window, and the window is repeated.
-# One busy neighbour takes a whole core; our own parent and the system take 1-3 %.
-OTHERS_LIMIT_CORES = 0.10
 # Below this share of all allowed cores in use, a neighbour has a core of its own.
 CROWDED_SHARE = 0.8
 
@@ -23,7 +22,7 @@ class CpuUse:
     wall_ns: int
     own_cores: float
     children_cores: float
-    others_cores: float | None  # None where the system does not tell
+    others_cores: float | None  # None where the system does not say
     allowed_cores: int = 1
 
     @property
@@ -65,10 +64,11 @@ class CpuWatch:
             others = max(0, busy - self._busy - ours - children) / wall
             # The kernel counts busy time in ticks: a short window cannot be judged finely.
             others = max(0.0, others - TICK_ALLOWANCE * _TICK_NS / wall)
-        return CpuUse(wall, own / wall, children / wall, others, _allowed_cores())
+        return CpuUse(wall, own / wall, children / wall, others, cores_by_affinity())
 
 
-def _allowed_cores() -> int:
+def cores_by_affinity() -> int:
+    """The cores that this process may run on, whatever its quota."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:

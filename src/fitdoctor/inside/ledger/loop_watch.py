@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from fitdoctor.contract.records import WorkloadDetail
 from fitdoctor.inside.ledger.callsite import is_user_file, place_of, user_frame
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.workload import Workload
@@ -43,7 +44,7 @@ class Loop:
         workload.open_block(0, 0, 1)
 
     def new_pass(self) -> None:
-        """The loop started to iterate its loader anew: what lay between is no step."""
+        """The loop started to iterate its loader again: the time in between is no step."""
         self._epoch += 1
         self.workload.flush_steps(others_cores=self.recorder.others_cores())
         self.workload.open_block(0, self._epoch, 1)
@@ -158,7 +159,7 @@ class LoopWatch:
         key = (frame.f_code, frame.f_lineno, marker)
         loop = self._loops.get(key)
         if loop is None:
-            detail = {"marker": marker, "backend": self._recorder.backend}
+            detail = WorkloadDetail(marker=marker, backend=self._recorder.backend)
             workload = self._recorder.workload("loop", place_of(frame), lambda: detail)
             loop = self._loops[key] = Loop(self._recorder, workload, marker)
             loop.frame_code = frame.f_code

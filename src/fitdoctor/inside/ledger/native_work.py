@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
+from fitdoctor.contract.evidence.timing import NativePart
+
 # Between two events of the interpreter, Python itself needs well under a microsecond. A gap
 # this long was native code at work: shorter calls on small values are what arrays do away with.
 NATIVE_GAP_NS = 20_000
@@ -90,18 +92,18 @@ class NativeWork:
         sys.setprofile(None)
         self.spent_ns = time.thread_time_ns() - self._begin
 
-    def to_record(self) -> dict[str, Any] | None:
+    def to_record(self) -> NativePart | None:
         """What was seen, or None."""
         events = sum(count for _, count in self._gaps.values())
         if not events:
             return None
-        return {
-            "native_ns": self.native_ns,
-            "events": events,
-            "traced_ns": self.spent_ns,
-            "complete": self.complete,
-            "random": self.draws_random_numbers,
-        }
+        return NativePart(
+            native_ns=self.native_ns,
+            traced_ns=self.spent_ns,
+            complete=self.complete,
+            events=events,
+            random=self.draws_random_numbers,
+        )
 
     @property
     def draws_random_numbers(self) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fitdoctor.contract.codec import encode
+from fitdoctor.contract.records import EventDetail, WorkloadDetail
 from fitdoctor.contract.writer import Writer
 from fitdoctor.inside.ledger.callsite import Place
 from fitdoctor.inside.ledger.cpu import CpuWatch
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], int]
 
+NO_DETAIL = EventDetail()
 OTHERS_NS = 400_000_000  # between two looks at what other processes do
 
 
@@ -74,7 +77,7 @@ class Recorder:
         self.compiled_with: weakref.WeakKeyDictionary[Any, dict[str, Any]] = (
             weakref.WeakKeyDictionary()
         )
-        self.told_models: set[int] = set()  # by number
+        self.described_models: set[int] = set()  # by number
         self._model_count = 0
 
     @property
@@ -110,7 +113,7 @@ class Recorder:
         return self._stack.loops
 
     def workload(
-        self, kind: str, place: Place | None, describe: Callable[[], dict[str, Any]]
+        self, kind: str, place: Place | None, describe: Callable[[], WorkloadDetail]
     ) -> Workload:
         """The workload of this line, described and announced in the recording when it is new."""
         key = (kind, place.file, place.line) if place else (kind, "", 0)
@@ -128,7 +131,7 @@ class Recorder:
             return self._stack.loops[-1].workload.number
         return None
 
-    def event(self, event: str, t: int, dur: int, **detail: Any) -> None:
+    def event(self, event: str, t: int, dur: int, detail: EventDetail = NO_DETAIL) -> None:
         """Something that happened at a moment: a compile() call, a validation, an epoch."""
         call = self.active_call()
         record: dict[str, Any] = {"k": "event", "name": event, "t": t, "dur": dur}
@@ -137,7 +140,7 @@ class Recorder:
         elif self._stack.loops:
             loop = self._stack.loops[-1]
             record.update(w=loop.workload.number, step=loop.workload.steps)
-        record["detail"] = detail
+        record["detail"] = encode(detail)
         self.writer.write(record)
 
     def note(self, level: str, message: str, workload: int | None = None) -> None:
@@ -145,7 +148,7 @@ class Recorder:
         self.writer.write({"k": "note", "level": level, "message": message, "w": workload})
 
     def progress(self, phase: str, text: str) -> None:
-        """What the person in front of the terminal is told while waiting."""
+        """What the person at the terminal reads while waiting."""
         self.writer.write({"k": "progress", "phase": phase, "text": text})
 
     def model_number(self, model: Any) -> int:
@@ -159,7 +162,7 @@ class Recorder:
     def others_cores(self) -> float | None:
         """Cores that other processes took since the last time this was asked."""
         now = self.clock()
-        # Reading it takes up to a millisecond, and short windows tell nothing.
+        # Reading it takes up to a millisecond, and short windows say nothing.
         if now - self._others_ns >= OTHERS_NS:
             use, self._cpu = self._cpu.stop(), CpuWatch()
             self._others_ns, self._others = now, use.disturbing_cores

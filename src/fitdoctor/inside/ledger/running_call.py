@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fitdoctor.contract.records import CallRow, EventDetail
+from fitdoctor.inside.ledger.iterator_changes import iterator_came
 from fitdoctor.inside.ledger.recorder import Recorder
-from fitdoctor.inside.ledger.timed_callbacks import TimedCallback
 from fitdoctor.inside.ledger.workload import FLUSH_STEPS, Workload
 from fitdoctor.inside.seams.inputs.generators import TimedSource
 
@@ -18,7 +19,6 @@ STEP_FUNCTIONS = {
 PURPOSES = {"fit": "train", "evaluate": "test"}
 SHORT_CALL_STEPS = 4
 StepRow = tuple[int, int, int | None, int]
-ITERATOR_WAIT_NS = 100_000_000
 PAUSE_NS = 50_000_000  # an answer of the listener longer than this was an examination
 
 
@@ -47,7 +47,7 @@ class Call:
         self.begin = recorder.clock() if begin is None else begin
         self.first_step: int | None = None
         self._first_step_end: int | None = None
-        self._waited_for_iterators = 0
+        self.waited_for_iterators = 0
         self.steps = 0
         self.epochs = 0
         self.executions = 1  # steps per row of the ledger (steps_per_execution)
@@ -64,12 +64,11 @@ class Call:
         self.wait_is_inside_step = False
         self.epoch_iterator: Any = None
         self.iterator_asked: int | None = None  # for the next epoch; until its first step
-        self._first_iterator_ns: int | None = None
+        self.first_iterator_ns: int | None = None
         self.last_batch: Any = None
         self.source: TimedSource | None = None  # a generator's own time, measured in place
         self.step_function: Callable[..., Any] | None = None
         self._wrapped: Callable[..., Any] | None = None
-        self._timed: list[TimedCallback] = []
         self._early: list[StepRow] = []
         self._stopped: int | None = None
         self._due = recorder.due_after(self.begin)
@@ -86,7 +85,7 @@ class Call:
             return
         self.step_function = function
         self.executions = int(getattr(self.model, "steps_per_execution", 1) or 1)
-        self._wrapped = self._timed_step(function)
+        self._wrapped = _timed_step(self, function)
         setattr(self.model, name, self._wrapped)
         if self.kind == "fit":
             self.workload.open_block(self.number, 0, self.executions)
@@ -98,46 +97,10 @@ class Call:
             setattr(self.model, name, self.step_function)
         self._wrapped = None
 
-    def _timed_step(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        clock = self.recorder.clock
-
-        def timed_step(*arguments: Any) -> Any:
-            begin = clock()
-            result = function(*arguments)
-            end = clock()
-            self._step_done(begin, end)
-            if end >= self._due or self.workload.pending_steps >= FLUSH_STEPS:
-                self._pause(arguments, result, end)
-            return result
-
-        return timed_step
-
-    def _iterator_came(self, begin: int) -> None:
-        """The first step of an epoch: how long the change of iterators took.
-
-        The first one only has to be made. A later one lets an old one go, too, and now and
-        then TensorFlow waits seconds for the thread that tuned it.
-        """
-        took = begin - (self.iterator_asked or begin)
-        if self._first_iterator_ns is None:
-            self._first_iterator_ns = took
-        else:
-            self.waited_for_iterator(took - self._first_iterator_ns, begin)
-        self.iterator_asked = None
-
-    def waited_for_iterator(self, waited: int, until: int) -> None:
-        """An old iterator took this long to end; short times are nothing to tell.
-
-        A torch DataLoader ends its worker processes there, which is no chance.
-        """
-        is_torch = type(self.arguments.get("x")).__module__.startswith("torch.")
-        if self.kind == "fit" and waited >= ITERATOR_WAIT_NS and not is_torch:
-            self._waited_for_iterators += waited
-            self.recorder.event("iterator_wait", until - waited, waited)
-
     def _step_done(self, begin: int, end: int) -> None:
         if self.iterator_asked is not None:
-            self._iterator_came(begin)
+            iterator_came(self, begin - self.iterator_asked, begin)
+            self.iterator_asked = None
         if self.first_step is None:
             self.first_step, self._first_step_end = begin, end
             if self.kind == "fit" and self.recorder.first_step_ns is None:
@@ -192,26 +155,6 @@ class Call:
 
     # -- epochs and the end --------------------------------------------------------
 
-    def watch_callbacks(self, callback_list: Any) -> None:
-        """Time the user's callbacks by name for as long as this call runs."""
-        callback_list.callbacks = [
-            self._watch_callback(callback) for callback in callback_list.callbacks
-        ]
-
-    def _watch_callback(self, callback: Any) -> Any:
-        if isinstance(callback, TimedCallback):
-            return callback
-        timed = TimedCallback(callback, self.workload, self.recorder.clock)
-        self._timed.append(timed)
-        return timed
-
-    def unwatch_callbacks(self, callback_list: Any) -> None:
-        """Put the user's own callback objects back into the list."""
-        callback_list.callbacks = [
-            callback.wrapped if isinstance(callback, TimedCallback) else callback
-            for callback in callback_list.callbacks
-        ]
-
     def begin_epoch(self) -> None:
         """A new epoch starts; its steps get a block of their own."""
         self.flush()
@@ -242,29 +185,29 @@ class Call:
         steps = self.steps - self.executions
         if self._first_step_end is None or steps <= 0:
             return None
-        apart = self.validation + self.paused + self._waited_for_iterators
+        apart = self.validation + self.paused + self.waited_for_iterators
         return max(0.0, (now - self._first_step_end - apart) / steps)
 
-    def row(self, end: int) -> dict[str, int | None]:
+    def row(self, end: int) -> CallRow:
         """This call as one row of the recording."""
-        return {
-            "t": self.begin,
-            "dur": end - self.begin - self.paused,
-            "steps": self.steps,
-            "start_up": None if self.first_step is None else self.first_step - self.begin,
-            "validation": self.validation,
-            "epoch_callbacks": self.epoch_callbacks,
-            "batch_callbacks": self.batch_callbacks,
-            "step": self.step_total,
-            "wait": self.wait_total,
-            "epochs": self.epochs,
-        }
+        return CallRow(
+            t=self.begin,
+            dur=end - self.begin - self.paused,
+            steps=self.steps,
+            start_up=None if self.first_step is None else self.first_step - self.begin,
+            validation=self.validation,
+            epoch_callbacks=self.epoch_callbacks,
+            batch_callbacks=self.batch_callbacks,
+            step=self.step_total,
+            wait=self.wait_total,
+            epochs=self.epochs,
+        )
 
     def forget(self) -> None:
         """Let go of everything that is Keras's, when nobody will ask any more.
 
         Calls and iterators refer to each other. Until Python collects such a circle, JAX would
-        find the old step's compiled code again where without us it compiles anew.
+        find the old step's compiled code again where without us it compiles from scratch.
         """
         self.step_function = self.epoch_iterator = self.last_batch = self.source = None
 
@@ -297,10 +240,26 @@ class Call:
             self.parent.paused += self.paused
             if self.is_validation:
                 self.parent.validation += duration
-                self.recorder.event("validation", self.begin, duration, steps=self.steps)
+                detail = EventDetail(steps=self.steps)
+                self.recorder.event("validation", self.begin, duration, detail)
                 return
         self.workload.total_ns += duration
         self.workload.steps += self.steps or 1
         if self.workload.first_ns is None:
             self.workload.first_ns = self.begin
         self.workload.add_call(self.row(end))
+
+
+def _timed_step(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
+    clock = call.recorder.clock
+
+    def timed_step(*arguments: Any) -> Any:
+        begin = clock()
+        result = function(*arguments)
+        end = clock()
+        call._step_done(begin, end)
+        if end >= call._due or call.workload.pending_steps >= FLUSH_STEPS:
+            call._pause(arguments, result, end)
+        return result
+
+    return timed_step

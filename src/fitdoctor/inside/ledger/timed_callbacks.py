@@ -45,6 +45,21 @@ class TimedCallback:
         return type(self.wrapped)
 
 
+def watch_callbacks(callback_list: Any, workload: Workload, clock: Clock) -> None:
+    """Time the user's callbacks by name; `unwatch_callbacks` puts their objects back."""
+    callback_list.callbacks = [
+        one if isinstance(one, TimedCallback) else TimedCallback(one, workload, clock)
+        for one in callback_list.callbacks
+    ]
+
+
+def unwatch_callbacks(callback_list: Any) -> None:
+    """Put the user's own callback objects back into the list."""
+    callback_list.callbacks = [
+        one.wrapped if isinstance(one, TimedCallback) else one for one in callback_list.callbacks
+    ]
+
+
 def _timed(method: Any, totals: list[Any], clock: Clock, *, counts: bool) -> Any:
     def hook(*args: Any, **kwargs: Any) -> Any:
         begin = clock()

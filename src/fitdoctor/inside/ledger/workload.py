@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import operator
+from dataclasses import fields
 from typing import Any
 
-from fitdoctor.contract.writer import Writer
+from fitdoctor.contract.codec import encode
+from fitdoctor.contract.limits import OTHERS_LIMIT_CORES
+from fitdoctor.contract.records import CallbackTotal, CallRow, StepBlock, WorkloadDetail
+from fitdoctor.contract.writer import Writer, record_of
 from fitdoctor.inside.ledger.callsite import Place
-from fitdoctor.inside.ledger.cpu import OTHERS_LIMIT_CORES
 
 FLUSH_STEPS = 4096  # rows kept in memory before they are written
 FLUSH_NS = 500_000_000  # a killed process loses at most this much of the ledger
 
-STEP_COLUMNS = ("t", "step", "wait", "callbacks")
-CALL_COLUMNS = (
-    "t",
-    "dur",
-    "steps",
-    "start_up",
-    "validation",
-    "epoch_callbacks",
-    "batch_callbacks",
-    "step",
-    "wait",
-    "epochs",
-)
+# The columns that a block of steps has one value per row in.
+STEP_COLUMNS = tuple(one.name for one in fields(StepBlock) if str(one.type).startswith("tuple"))
+CALL_COLUMNS = tuple(one.name for one in fields(CallRow))
+_call_values = operator.attrgetter(*CALL_COLUMNS)
 
 
 class Columns:
@@ -65,7 +60,7 @@ class Workload:
         self.clean_steps = 0
         self.clean_ns = 0
 
-    def announce(self, t: int, parent: int | None, detail: dict[str, Any]) -> None:
+    def announce(self, t: int, parent: int | None, detail: WorkloadDetail) -> None:
         """Write who this workload is."""
         place = self.place
         self._writer.write(
@@ -78,7 +73,7 @@ class Workload:
                 "function": place.function if place else None,
                 "t": t,
                 "parent": parent,
-                "detail": detail,
+                "detail": encode(detail),
             }
         )
 
@@ -121,12 +116,11 @@ class Workload:
         """Rows not written yet."""
         return len(self._step_rows.rows)
 
-    def add_call(self, row: dict[str, int | None]) -> None:
+    def add_call(self, row: CallRow) -> None:
         """A call that ended."""
-        self._call_rows.rows.append(tuple(row.get(name) for name in CALL_COLUMNS))
-        begin = row["t"] or 0
-        if len(self._call_rows.rows) >= FLUSH_STEPS or begin - self._flushed_ns > FLUSH_NS:
-            self._flushed_ns = begin
+        self._call_rows.rows.append(_call_values(row))
+        if len(self._call_rows.rows) >= FLUSH_STEPS or row.t - self._flushed_ns > FLUSH_NS:
+            self._flushed_ns = row.t
             self.flush_calls()
 
     def flush_calls(self) -> None:
@@ -135,9 +129,9 @@ class Workload:
             self._writer.write({"k": "calls", "w": self.number, **self._call_rows.take()})
         self.flush_callbacks()
 
-    def write_open_call(self, row: dict[str, int | None]) -> None:
-        """A call still running, as it stands; a later record of the same begin replaces it."""
-        self._writer.write({"k": "open_call", "w": self.number, **row})
+    def write_open_call(self, row: CallRow) -> None:
+        """A call that still runs; a later record of the same begin replaces it."""
+        self._writer.write(record_of("open_call", row, w=self.number))
 
     def flush_callbacks(self) -> None:
         """Write the totals by callback and hook; later totals replace earlier ones."""
@@ -146,7 +140,7 @@ class Workload:
             return
         self._callback_totals = totals
         items = [
-            {"name": name, "hook": hook, "count": v[0], "ns": v[1], "file": v[2], "line": v[3]}
-            for (name, hook), v in list(self.callbacks.items())
+            encode(CallbackTotal(name, hook, *total))
+            for (name, hook), total in list(self.callbacks.items())
         ]
         self._writer.write({"k": "callbacks", "w": self.number, "items": items})

@@ -6,13 +6,13 @@ import hashlib
 import sys
 from typing import Any
 
+from fitdoctor.contract.learning import SAMPLE_SPACE, Batch
 from fitdoctor.inside.seams.backends import batches
 
 _BYTES = 8
-_SPACE = 1 << (8 * _BYTES)
 
 
-def fingerprint(batch: Any) -> dict[str, Any] | None:
+def fingerprint(batch: Any) -> Batch | None:
     """Digest of the whole batch, its number of samples, and a sum that no order changes.
 
     Equal sums mean the same samples, however they are ordered and divided into batches.
@@ -26,7 +26,7 @@ def fingerprint(batch: Any) -> dict[str, Any] | None:
         whole.update(_described(array))
         whole.update(_content(array))
     rows = batches.common_rows(arrays)
-    return {"d": whole.hexdigest(), "rows": rows, "sum": _sum_of_rows(arrays, rows)}
+    return Batch(whole.hexdigest(), rows, _sum_of_rows(arrays, rows))
 
 
 def as_array(leaf: Any) -> Any:
@@ -68,5 +68,5 @@ def _sum_of_rows(arrays: list[Any], rows: int | None) -> int | None:
         digest = hashlib.blake2b(digest_size=_BYTES)
         for array in arrays:
             digest.update(_content(array[row : row + 1]))
-        total = (total + int.from_bytes(digest.digest(), "big")) % _SPACE
+        total = (total + int.from_bytes(digest.digest(), "big")) % SAMPLE_SPACE
     return total

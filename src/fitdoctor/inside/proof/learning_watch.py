@@ -12,6 +12,18 @@ import sys
 import threading
 from typing import Any
 
+from fitdoctor.contract.learning import (
+    NAMES,
+    Batch,
+    LearningEnd,
+    LearningRecord,
+    Loss,
+    NoWeights,
+    Output,
+)
+from fitdoctor.contract.limits import NS_PER_S
+from fitdoctor.contract.options import LearningOptions
+from fitdoctor.contract.writer import record_of
 from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.running_call import Call
@@ -22,7 +34,6 @@ from fitdoctor.inside.proof.weights import models_found, weights_now
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import NotAvailable
 
-S = 1_000_000_000
 KEPT_OUTPUTS = 4096  # numbers of a prediction that are kept to tell close from different
 _GIVEN = ("x", "y", "sample_weight")
 
@@ -40,12 +51,12 @@ class LearningWatch:
 
     examines = False
 
-    def __init__(self, recorder: Recorder, *, steps: int, seconds: float, weights: str) -> None:
-        """Stop after this many steps; weights go to the file `weights` (.npz)."""
+    def __init__(self, recorder: Recorder, options: LearningOptions) -> None:
+        """Stop after so many steps; weights go to the file `options.weights` (.npz)."""
         self._recorder = recorder
-        self._steps = steps
-        self._limit_ns = int(seconds * S)
-        self._weights = weights
+        self._steps = options.steps
+        self._limit_ns = int(options.seconds * NS_PER_S)
+        self._weights = options.weights
         self._begin: int | None = None
         self._count = StepCount(recorder)
         self._lock = threading.Lock()
@@ -65,14 +76,17 @@ class LearningWatch:
         self._tapped += 1
         self._write_batch(fingerprint(batch))
 
-    def _write_batch(self, found: dict[str, Any] | None) -> None:
+    def _write(self, record: LearningRecord) -> None:
+        self._recorder.writer.write(record_of(NAMES[type(record)], record))
+
+    def _write_batch(self, found: Batch | None) -> None:
         if found is None:
             return
         with self._lock:
             # The loader may be ahead: what no compared step sees is not compared.
             if self._batches < self._steps:
                 self._batches += 1
-                self._recorder.writer.write({"k": "batch", **found})
+                self._write(found)
 
     # -- what the recorder calls ---------------------------------------------------
 
@@ -91,7 +105,7 @@ class LearningWatch:
             return
         given = [call.arguments[name] for name in _GIVEN if name in call.arguments]
         if all(as_array(leaf) is not None for leaf in batches.leaves(given)):
-            self._write_batch(fingerprint(batches.map_leaves(_as_keras_sees_it, given)))
+            self._write_batch(fingerprint(batches.map_leaves(_in_keras_float_type, given)))
         if call.kind.startswith("predict"):
             self._keep_output(result)
         else:
@@ -119,7 +133,7 @@ class LearningWatch:
         array = as_array(leaves[0]) if leaves else None
         if array is not None and array.size == 1:
             loss = float(array.reshape(()))
-            self._recorder.writer.write({"k": "loss", "steps": steps, "loss": loss.hex()})
+            self._write(Loss(steps, loss.hex()))
 
     def _keep_output(self, result: Any) -> None:
         kept = sum(int(array.size) for array in self._outputs)
@@ -128,7 +142,8 @@ class LearningWatch:
             if array is None:
                 continue
             found = fingerprint([array])
-            self._recorder.writer.write({"k": "output", "d": found["d"] if found else None})
+            if found is not None:
+                self._write(Output(found.digest))
             if kept < KEPT_OUTPUTS and array.dtype != object:
                 self._outputs.append(array.ravel()[: KEPT_OUTPUTS - kept])
                 kept += int(self._outputs[-1].size)
@@ -156,14 +171,14 @@ class LearningWatch:
         try:
             arrays = self._arrays(result)
         except NotAvailable as error:
-            self._recorder.writer.write({"k": "no_weights", "reason": str(error)})
+            self._write(NoWeights(str(error)))
             arrays = {}
         if self._outputs:
-            # What was predicted, told apart from weights by a name that no variable has.
+            # What was predicted, under a name that no variable has.
             arrays["~outputs"] = sys.modules["numpy"].concatenate(self._outputs)
         if arrays:
             sys.modules["numpy"].savez(self._weights, **_storable(arrays))
-        self._recorder.writer.write({"k": "learned", "steps": steps, "weights": len(arrays)})
+        self._write(LearningEnd(steps))
 
     def _arrays(self, result: Any) -> dict[str, Any]:
         if self._model is not None:
@@ -183,7 +198,7 @@ class LearningWatch:
         if self._recorder.backend != "jax":
             return None
         found = fingerprint(list(_of_all(models_found()).values()))
-        return found["d"] if found is not None else None
+        return found.digest if found is not None else None
 
 
 def _of_all(models: list[Any]) -> dict[str, Any]:
@@ -204,8 +219,8 @@ def _element(loop: Loop) -> Any:
     return [args, kwargs]
 
 
-def _as_keras_sees_it(leaf: Any) -> Any:
-    """Arrays that go through Keras's data adapters arrive in its float type; so count these."""
+def _in_keras_float_type(leaf: Any) -> Any:
+    """Arrays that go through Keras's data adapters arrive in its float type; these count so too."""
     array = as_array(leaf)
     keras = sys.modules.get("keras")
     if keras is None or array.dtype.kind != "f":

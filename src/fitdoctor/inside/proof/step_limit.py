@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from fitdoctor.contract.limits import NS_PER_S
+from fitdoctor.contract.options import StepLimit
 from fitdoctor.inside.lab.examiner import ExaminationOver
 from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.running_call import Call
-
-S = 1_000_000_000
 
 
 class StepCount:
@@ -61,16 +61,16 @@ class StepCount:
         return bool(self._recorder.loops) and call.kind.endswith("_on_batch")
 
 
-class StepLimit:
+class LimitWatch:
     """The recorder's listener while two scripts are timed against each other."""
 
     examines = False
 
-    def __init__(self, recorder: Recorder, *, steps: int | None, seconds: float) -> None:
-        """End after this many steps, or after this long, whichever comes first."""
+    def __init__(self, recorder: Recorder, limit: StepLimit) -> None:
+        """End after so many steps, or so many seconds, whichever comes first."""
         self._recorder = recorder
-        self._steps = steps
-        self._limit_ns = int(seconds * S)
+        self._steps = limit.steps
+        self._limit_ns = int(limit.seconds * NS_PER_S)
         self._begin: int | None = None
         self._count = StepCount(recorder)
 

@@ -37,9 +37,8 @@ def _is_launched_process(ours: dict[str, str]) -> bool:
 
 
 def _start(ours: dict[str, str]) -> None:
-    import json
-
     try:
+        from fitdoctor.contract.options import RunOptions
         from fitdoctor.inside import wiring
     except ModuleNotFoundError as error:
         if error.name != "fitdoctor":
@@ -48,13 +47,14 @@ def _start(ours: dict[str, str]) -> None:
         # the path, so that nothing beside the package can hide a module of the library.
         sys.path.append(PACKAGE_FOLDER)
         try:
+            from fitdoctor.contract.options import RunOptions
             from fitdoctor.inside import wiring
         finally:
             sys.path.remove(PACKAGE_FOLDER)
             sys.path_importer_cache.pop(PACKAGE_FOLDER, None)
     wiring.start(
         recording=ours["FITDOCTOR_RECORDING"],
-        options=json.loads(ours.get("FITDOCTOR_OPTIONS", "{}")),
+        options=RunOptions.from_text(ours.get("FITDOCTOR_OPTIONS", "{}")),
     )
 
 

@@ -1,4 +1,4 @@
-"""A Python number that changes, passed to a tf.function: it is traced anew each time (163 times
+"""A Python number that changes, passed to a tf.function: it is traced again each time (163 times
 slower, measured).
 """
 
@@ -18,7 +18,7 @@ class ChangingPythonArgument:
 
     code = "CO001"
     name = "retracing"
-    evidence = "traced anew in every round: 60 to 160 times slower"
+    evidence = "traced again in every round: 60 to 160 times slower"
     measured_by = "python-numbers"
     example = "for step in range(1000):\n    train_step(batch, step)  # a tf.function"
 

@@ -79,7 +79,7 @@ def _prefixes(dotted: str) -> set[str]:
 
 
 def _assigned_in(module: Module, loop: ast.For | ast.While) -> set[str]:
-    """Names and attributes, as in `self.model`, that the loop makes anew."""
+    """Names and attributes, as in `self.model`, that the loop creates again."""
     return {
         module.written(node)
         for node in ast.walk(loop)

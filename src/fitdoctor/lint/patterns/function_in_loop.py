@@ -1,4 +1,4 @@
-"""A `tf.function` that is made anew in every round: it is traced anew, too (measured)."""
+"""A `tf.function` that is created in every round: it is traced again each time (measured)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FunctionInLoop:
 
     code = "CO001"
     name = "retracing"
-    evidence = "traced anew in every round: 70 to 190 times slower"
+    evidence = "traced again in every round: 70 to 190 times slower"
     measured_by = "function-in-loop"
     example = "for epoch in range(10):\n    step = tf.function(train_step)"
 

@@ -14,7 +14,7 @@ FEW = 10
 
 
 class SkipAfterMap:
-    """Splitting off a part behind the work; `take` is harmless, it stops early."""
+    """Splitting off a part after the work; `take` is harmless, it stops early."""
 
     code = "IN007"
     name = "skip-after-decode"

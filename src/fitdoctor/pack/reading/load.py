@@ -8,7 +8,7 @@ from typing import Any
 
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.manifest import read_manifest
-from fitdoctor.pack.reading.request import checked_request
+from fitdoctor.pack.reading.request import Request, checked_request
 
 KINDS = ("tf.data", "grain", "torch")
 
@@ -64,9 +64,13 @@ def load(
         image_size=image_size,
         drop_remainder=drop_remainder,
     )
+    return _opened(request, kind)
+
+
+def _opened(request: Request, kind: str) -> Any:
     if not request.manifest.schema and kind != "tf.data":
         raise UsageError(
-            f"{dest} holds records as another program wrote them",
+            f"{request.manifest.folder} holds records as another program wrote them",
             expected='kind="tf.data", which gives them as they are',
         )
     if kind == "tf.data":

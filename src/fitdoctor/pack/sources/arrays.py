@@ -14,7 +14,7 @@ import numpy as np
 
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.extras import needed
-from fitdoctor.pack.sources.base import Block, Range, even_ranges
+from fitdoctor.pack.sources.data_source import Block, Range, even_ranges
 
 # Bytes that a block of rows holds at once.
 BLOCK_BYTES = 8 << 20

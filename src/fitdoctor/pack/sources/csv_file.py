@@ -15,8 +15,8 @@ from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Skipped
 from fitdoctor.pack.sources.arrays import chosen, stamp
 from fitdoctor.pack.sources.arrow_columns import columns_of
-from fitdoctor.pack.sources.base import SMALLEST_SHARD_BYTES, Block, Range
 from fitdoctor.pack.sources.csv_rows import row_edges
+from fitdoctor.pack.sources.data_source import SMALLEST_SHARD_BYTES, Block, Range
 from fitdoctor.pack.sources.parquet import RowNames
 
 # Rows that the types are taken from; a later row that does not fit is a bad item.

@@ -16,7 +16,7 @@ from fitdoctor.pack.image_header import SUFFIXES, image_facts
 from fitdoctor.pack.pictures import decoded
 from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Skipped
-from fitdoctor.pack.sources.base import Block, Range, ranges_by_edges
+from fitdoctor.pack.sources.data_source import Block, Range, ranges_by_edges
 
 # Files that a block holds at once; their bytes stay in memory until it is written.
 BLOCK_FILES = 256

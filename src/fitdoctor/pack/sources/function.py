@@ -18,7 +18,7 @@ from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.element import normal
 from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Skipped
-from fitdoctor.pack.sources.base import Block, Range, even_ranges
+from fitdoctor.pack.sources.data_source import Block, Range, even_ranges
 
 BLOCK_ITEMS = 64
 # Items that are looked at to guess the size of all.
@@ -120,7 +120,7 @@ class Streamed:
         return {"kind": "stream", "function": self.spec, "code": code, "unbatch": self.unbatch}
 
     def elements(self) -> Iterator[tuple[str, Any]]:
-        """All elements, made anew on every call but the first."""
+        """All elements, made again on every call except the first."""
         made, self._made = self._made, None
         made = made if made is not None else load_function(self.spec)()
         for number, item in enumerate(_iterated(made)):

@@ -7,7 +7,7 @@ from pathlib import Path
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.sources import parquet
 from fitdoctor.pack.sources.arrays import HDF5_SUFFIXES
-from fitdoctor.pack.sources.base import Source, Stream
+from fitdoctor.pack.sources.data_source import Source, Stream
 
 KINDS = "a folder of images, .csv, .parquet, .npy, .npz, .h5, or module:function"
 

@@ -15,7 +15,7 @@ from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Skipped
 from fitdoctor.pack.sources.arrays import chosen, stamp
 from fitdoctor.pack.sources.arrow_columns import columns_of
-from fitdoctor.pack.sources.base import Block, Range, even_ranges
+from fitdoctor.pack.sources.data_source import Block, Range, even_ranges
 
 BLOCK_ROWS = 16384
 SUFFIXES = (".parquet", ".pq")

@@ -124,22 +124,23 @@ def _add_workload(trace: _Trace, workload: RecordedWorkload) -> None:
 
 
 def _add_samples(trace: _Trace, recording: Recording) -> None:
-    samples = [s for s in recording.samples if isinstance(s.get("t"), int)]
+    samples = recording.samples
     if not samples:
         return
     memory = trace.track("memory (bytes)", counter=True)
     for sample in samples:
-        if sample.get("rss") is not None:
-            trace.count(memory, sample["t"], float(sample["rss"]))
+        if sample.rss is not None:
+            trace.count(memory, sample.t, float(sample.rss))
     cores = trace.track("cores in use", counter=True)
     for before, after in itertools.pairwise(samples):
-        elapsed = after["t"] - before["t"]
-        if elapsed > 0 and after.get("cpu_ns") is not None and before.get("cpu_ns") is not None:
-            trace.count(cores, after["t"], (after["cpu_ns"] - before["cpu_ns"]) / elapsed)
-    devices = max((len(s.get("gpu") or ()) for s in samples), default=0)
+        elapsed = after.t - before.t
+        if elapsed > 0 and after.cpu_ns is not None and before.cpu_ns is not None:
+            trace.count(cores, after.t, (after.cpu_ns - before.cpu_ns) / elapsed)
+    devices = max((len(sample.gpu or ()) for sample in samples), default=0)
     for index in range(devices):
         track = trace.track(f"GPU {index} (% busy)", counter=True)
         for sample in samples:
-            gpus = sample.get("gpu") or ()
-            if index < len(gpus) and gpus[index].get("util") is not None:
-                trace.count(track, sample["t"], float(gpus[index]["util"]))
+            gpus = sample.gpu or ()
+            util = gpus[index].util if index < len(gpus) else None
+            if util is not None:
+                trace.count(track, sample.t, util)

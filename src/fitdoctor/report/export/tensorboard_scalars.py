@@ -44,7 +44,7 @@ def write_scalars(recording: Recording, folder: Path) -> int:
     """
     check_tensorboard()
     written = 0
-    began = float(recording.header.get("started_unix_ns") or 0) * _S
+    began = float(recording.header.started_unix_ns or 0) * _S
     for workload in recording.workloads:
         rows = rows_of(workload)
         if rows:

@@ -1,7 +1,8 @@
-"""The change of the source that each finding's cure would make, where it can be made by rule."""
+"""The change of the source that each finding's cure would make, where there is an automatic fix."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def finding_diff(
 
 
 def _lines(diff: list[str]) -> Iterator[Line]:
-    for line, following in zip(diff, [*diff[1:], ""], strict=True):
+    for line, following in itertools.pairwise([*diff, ""]):
         # Two lines name the file; a removed line of two dashes is followed by no such line.
         names = line.startswith("--- ") and following.startswith("+++ ")
         names |= line.startswith("+++ ") and following.startswith("@@ ")

@@ -1,4 +1,4 @@
-"""Cost by layer, the optimizer and the rest: the rows of a step, the dearest first."""
+"""Cost by layer, the optimizer and the rest: the rows of a step, the costliest first."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from fitdoctor.analysis.start_up import StartUp
-from fitdoctor.contract.records import Recording
+from fitdoctor.contract.records import KerasFacts, Recording
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.report.html.resources_chart import resources_charts
 from fitdoctor.report.html.steps_chart import steps_chart
@@ -77,7 +77,7 @@ def render(
 
 
 def _begin(recording: Recording) -> int:
-    times = [s["t"] for s in recording.samples[:1] if isinstance(s.get("t"), int)]
+    times = [sample.t for sample in recording.samples[:1]]
     times += [workload.t for workload in recording.workloads]
     return min(times, default=0)
 
@@ -108,22 +108,20 @@ def _facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """What the numbers hold for, in pairs of a word and a value."""
     machine, keras = diagnosis.machine, diagnosis.keras
     facts = [("Script", " ".join([diagnosis.script, *diagnosis.argv]))]
-    if keras:
-        version = f"{keras.get('version', 'unknown')} on {keras.get('backend', 'unknown')}"
-        facts.append(("Keras", f"{version} {keras.get('backend_version') or ''}".strip()))
-    cores = machine.get("affinity") or machine.get("cpus")
+    if keras != KerasFacts():
+        version = f"{keras.version or 'unknown'} on {keras.backend or 'unknown'}"
+        facts.append(("Keras", f"{version} {keras.backend_version or ''}".strip()))
+    cores, of = machine.affinity or machine.cpus, machine.cpus
     if cores:
-        of = machine.get("cpus")
         facts.append(("Cores", f"{cores} of {of}" if of and of != cores else str(cores)))
-    if machine.get("memory_bytes"):
-        facts.append(("Memory", size(float(machine["memory_bytes"]))))
-    accelerators = machine.get("accelerators") or ()
-    names = [str(each.get("name") or "unnamed") for each in accelerators if isinstance(each, dict)]
+    if machine.memory_bytes:
+        facts.append(("Memory", size(machine.memory_bytes)))
+    names = [each.name or "unnamed" for each in machine.accelerators]
     facts.append(("Accelerators", ", ".join(names) or "none seen"))
     if diagnosis.start_up is not None:
         facts.append(("Start-up", _start_up(diagnosis.start_up)))
-    if machine.get("python"):
-        facts.append(("Python", str(machine["python"])))
+    if machine.python:
+        facts.append(("Python", machine.python))
     ratio = diagnosis.recorder_ratio
     facts.append(("Cost of recording", "not measured" if ratio is None else percent(ratio)))
     facts.append(("Recording", diagnosis.recording or "not known"))

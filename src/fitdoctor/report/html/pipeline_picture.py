@@ -39,7 +39,7 @@ class PipelinePicture:
 
 def pipeline_picture(view: View | None) -> PipelinePicture | None:
     """The picture of a workload's input, or None where nothing is known of it."""
-    if view is None or not view.input.get("kind"):
+    if view is None or not view.input.kind:
         return None
     stages = [stage for stage in reversed(view.stages) if stage.op != "with_options"]
     most = max((stage.work_ns for stage in stages), default=0.0)
@@ -75,15 +75,15 @@ def _whole(view: View) -> StageBox:
     """Input that has no stages to look into."""
     facts = view.input
     details = []
-    if "workers" in facts:
-        how = "process" if facts.get("use_multiprocessing") else "thread"
-        plural = "" if facts["workers"] == 1 else "es" if how == "process" else "s"
-        details.append(f"{facts['workers']} worker {how}{plural}")
+    if facts.workers is not None:
+        how = "process" if facts.use_multiprocessing else "thread"
+        plural = "" if facts.workers == 1 else "es" if how == "process" else "s"
+        details.append(f"{facts.workers} worker {how}{plural}")
     loader = view.loader
     if loader is not None and loader.hot_function is not None:
         details.append(f"most of it in {loader.hot_function[2]}")
     return StageBox(
-        op=str(facts.get("name") or facts["kind"]),
+        op=facts.name or facts.kind,
         place="",
         facts=", ".join(details),
         cost=f"{duration(loader.ns.value)} a batch" if loader else "",

@@ -6,22 +6,22 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fitdoctor.contract.records import Recording
+from fitdoctor.contract.records import DeviceSample, Recording, Sample
 from fitdoctor.report.html.thinning import rounded, thin
 
 _S = 1e-9
 _GB = 1e-9
 _PERCENT = 100.0
 
-Sample = dict[str, Any]
+_Reader = Callable[[DeviceSample], float | None]
 
 
 def resources_charts(recording: Recording, t0: int) -> list[dict[str, Any]]:
     """One plot per resource that was sampled; what was not is not there."""
-    samples = [s for s in recording.samples if isinstance(s.get("t"), int)]
+    samples = recording.samples
     if len(samples) < 2:
         return []
-    x = [(s["t"] - t0) * _S for s in samples]
+    x = [(s.t - t0) * _S for s in samples]
     charts = [
         _chart(
             "cpu",
@@ -34,13 +34,8 @@ def resources_charts(recording: Recording, t0: int) -> list[dict[str, Any]]:
         ),
         _chart("memory", "Memory, GB", x, [("this training", [_memory(s) for s in samples])]),
     ]
-    devices = max((len(s.get("gpu") or ()) for s in samples), default=0)
-    charts.append(_chart("gpu", "GPU, % busy", x, _devices(samples, devices, "util", 1.0)))
-    charts.append(_chart("gpu_memory", "GPU memory, GB", x, _devices(samples, devices, "mem", _GB)))
-    charts.append(
-        _chart("gpu_clock", "GPU clock, MHz", x, _devices(samples, devices, "clock", 1.0))
-    )
-    charts.append(_chart("gpu_power", "GPU power, W", x, _devices(samples, devices, "power", 1.0)))
+    for name, title, read in _OF_DEVICES:
+        charts.append(_chart(name, title, x, _devices(samples, read)))
     return [chart for chart in charts if chart is not None]
 
 
@@ -60,11 +55,11 @@ def _chart(
     }
 
 
-def _own_cores(samples: list[Sample]) -> list[float | None]:
+def _own_cores(samples: Sequence[Sample]) -> list[float | None]:
     """CPU time between two samples over the time between them; the first has none before it."""
     cores: list[float | None] = [None]
     for before, after in itertools.pairwise(samples):
-        used, elapsed = _cpu(after), after["t"] - before["t"]
+        used, elapsed = _cpu(after), after.t - before.t
         earlier = _cpu(before)
         known = used is not None and earlier is not None and elapsed > 0
         cores.append(max(0.0, used - earlier) / elapsed if known else None)  # type: ignore[operator]
@@ -72,32 +67,39 @@ def _own_cores(samples: list[Sample]) -> list[float | None]:
 
 
 def _cpu(sample: Sample) -> float | None:
-    return _sum(sample.get("cpu_ns"), sample.get("children_cpu_ns"))
+    return _sum(sample.cpu_ns, sample.children_cpu_ns)
 
 
 def _memory(sample: Sample) -> float | None:
-    total = _sum(sample.get("rss"), sample.get("children_rss"))
+    total = _sum(sample.rss, sample.children_rss)
     return None if total is None else total * _GB
 
 
-def _sum(own: Any, children: Any) -> float | None:
+def _sum(own: int | None, children: int | None) -> float | None:
     return None if own is None else float(own) + float(children or 0)
 
 
 def _machine_cores(sample: Sample) -> float | None:
-    cores = sample.get("cores")
-    return sum(float(c) for c in cores) / _PERCENT if cores else None
+    return sum(sample.cores) / _PERCENT if sample.cores else None
 
 
-def _devices(
-    samples: list[Sample], devices: int, key: str, scale: float
-) -> list[tuple[str, list[float | None]]]:
-    def reader(index: int) -> Callable[[Sample], float | None]:
-        def read(sample: Sample) -> float | None:
-            gpus = sample.get("gpu") or ()
-            value = gpus[index].get(key) if index < len(gpus) else None
-            return None if value is None else float(value) * scale
+def _devices(samples: Sequence[Sample], read: _Reader) -> list[tuple[str, list[float | None]]]:
+    count = max((len(sample.gpu or ()) for sample in samples), default=0)
 
-        return read
+    def at(sample: Sample, index: int) -> float | None:
+        devices = sample.gpu or ()
+        return read(devices[index]) if index < len(devices) else None
 
-    return [(f"GPU {i}", [reader(i)(s) for s in samples]) for i in range(devices)]
+    return [(f"GPU {i}", [at(sample, i) for sample in samples]) for i in range(count)]
+
+
+def _device_memory(device: DeviceSample) -> float | None:
+    return None if device.mem is None else device.mem * _GB
+
+
+_OF_DEVICES: tuple[tuple[str, str, _Reader], ...] = (
+    ("gpu", "GPU, % busy", lambda device: device.util),
+    ("gpu_memory", "GPU memory, GB", _device_memory),
+    ("gpu_clock", "GPU clock, MHz", lambda device: device.clock),
+    ("gpu_power", "GPU power, W", lambda device: device.power),
+)

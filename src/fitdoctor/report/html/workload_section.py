@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fitdoctor.analysis.view import view_of
+from fitdoctor.analysis.build_view import view_of
 from fitdoctor.contract.records import RecordedWorkload, Recording
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Part
 from fitdoctor.findings.finding import Finding
@@ -15,8 +15,8 @@ from fitdoctor.report.html.finding_diffs import Line, finding_diff
 from fitdoctor.report.html.layers_table import LayerRow, layers_table
 from fitdoctor.report.html.pipeline_picture import PipelinePicture, pipeline_picture
 from fitdoctor.report.over_time import over_time
-from fitdoctor.report.step_time import PART_WORDS, ceiling_words, time_text
-from fitdoctor.report.terminal import VERDICT_WORDS, label
+from fitdoctor.report.step_time import PART_WORDS, ceiling_words, spread_text, time_text
+from fitdoctor.report.terminal import label
 from fitdoctor.report.text import place
 from fitdoctor.units import gain, percent
 
@@ -52,7 +52,7 @@ class FindingCard:
     safety_words: str
     edits: tuple[tuple[str, str], ...]  # place, instruction
     needs_unsafe: bool  # to be made by `fix`
-    diff: tuple[Line, ...]  # none where the source cannot be changed by rule
+    diff: tuple[Line, ...]  # none where there is no automatic fix
     gain: str
     after: str
     interval: tuple[float, float, float] | None  # low, value, high of the remaining step, 0..1
@@ -90,9 +90,9 @@ def workload_section(
         workload=workload,
         recorded=recorded,
         label=label(workload, cwd),
-        sentence=workload.sentence or VERDICT_WORDS[workload.verdict],
+        sentence=workload.sentence,
         cost="not measured" if cost is None else time_text(cost),
-        spread=f"{time_text(step.p10_ns)} to {time_text(step.p90_ns)}" if step else "",
+        spread=spread_text(step) if step else "",
         ceiling=_ceiling(workload),
         bars=tuple(_bar(part) for part in workload.breakdown if math.isfinite(part.share)),
         findings=tuple(
@@ -126,7 +126,7 @@ def _ceiling(workload: DiagnosedWorkload) -> str:
     ceiling = workload.ceiling
     if ceiling is None:
         return ""
-    start = f"With its data already in memory a step takes {time_text(ceiling.step_ns)}"
+    start = f"With its data in memory a step takes {time_text(ceiling.step_ns)}"
     return f"{start}; {ceiling_words(ceiling)}."
 
 

@@ -6,14 +6,15 @@ Saving the model, or writing TensorBoard summaries, takes a large part of the tr
 ## Why it is slow
 A checkpoint writes all weights and the optimizer's slots, several times the model's size. Saved
 after every batch, or after each short epoch, writing takes longer than training. TensorBoard with
-`update_freq="batch"` or histograms does the like.
+`update_freq="batch"` or histograms does the same.
 
 ## Evidence
 Time inside the hooks of `ModelCheckpoint`, `BackupAndRestore`, `OrbaxCheckpoint` or `TensorBoard`,
-measured by name, is 5 % or more of the training.
+measured by name, is ${WORTH_SHARE:percent} or more of the training.
 
 ## Predicted gain
-One save per epoch instead of the saves at batches; every fifth epoch instead of each.
+One save per epoch instead of the saves at batches; one every ${EVERY_EPOCHS} epochs instead of one
+after each.
 
 ## Example
 ```python
@@ -39,28 +40,29 @@ from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.records import CallbackTotal
 from fitdoctor.findings.edits import Edit, SetKeyword
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import ANYWHERE, place_of
+from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.place import ANYWHERE
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
-
-PAGE = __doc__ or ""
 
 WRITERS = CHECKPOINT_CALLBACKS | {"TensorBoard"}
 WORTH_SHARE = 0.05
 EVERY_EPOCHS = 5
 TIME_ERROR = 0.1
 
+PAGE = page(__doc__, globals())
 
-class FrequentCheckpoint:
+
+class FrequentCheckpoint(Rule):
     """CB003."""
 
     code = "CB003"
     name = "frequent-checkpoint"
     summary = "saving the model or its summaries takes the time"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """The heaviest writing callback, at batches or at epochs."""
@@ -72,26 +74,20 @@ class FrequentCheckpoint:
         total = view.costs.total
         if spent < WORTH_SHARE * total.value:
             return None
-        left = _left(view, heaviest, spent)
-        saved = Interval.around(max(0.0, spent - left), TIME_ERROR)
+        saved = Interval.around(max(0.0, spent - _left(view, heaviest, spent)), TIME_ERROR)
         part = "callbacks" if heaviest.name == "TensorBoard" else "checkpoint"
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"{heaviest.name} takes {duration(spent)} per step, "
-                f"{percent(spent / total.value)} of the time"
-            ),
-            gain=gain(total, saved),
-            cure=Cure(self.safety, _advice(heaviest), _less_often(view, heaviest)),
+        return self.finding(
+            view,
+            f"{heaviest.name} takes {duration(spent)} per step, "
+            f"{percent(spent / total.value)} of the time",
+            Cure(self.safety, _advice(heaviest), _less_often(view, heaviest)),
+            saves={part: saved},
             evidence={
                 "callback": heaviest.name,
                 "hook": heaviest.hook,
                 "ns_per_step": round(spent),
                 "calls": heaviest.count,
             },
-            saves={part: saved},
         )
 
 

@@ -9,7 +9,7 @@ as much as the training.
 
 ## Evidence
 The same step without your metrics, on the frozen batch, takes so much less that training would
-be at least 10 % faster.
+be at least ${WORTH_GAIN:gain} faster.
 
 ## Predicted gain
 The difference between the two.
@@ -31,25 +31,27 @@ The step takes tens of milliseconds: metrics then are a small part.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.pricing.joint import gain
+from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.pricing.model_change import saved_by_change
+from fitdoctor.pricing.worth import WORTH_GAIN
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
 
-PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.10
+PAGE = page(__doc__, globals())
 
 
-class HeavyMetrics:
+class HeavyMetrics(Rule):
     """CB004."""
 
     code = "CB004"
     name = "heavy-metrics"
     summary = "metrics take a large part of every step"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """Steps with and without metrics differ."""
@@ -58,23 +60,22 @@ class HeavyMetrics:
             return None
         saved = saved_by_change(view, left)
         share = 1.0 - left.value
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
-            return None
-        call = next(iter(view.compile_calls), None)
-        where = None
-        if call is not None and call.detail.get("file"):
-            where = Where(str(call.detail["file"]), int(call.detail["line"]))
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=where,
-            message=(f"metrics take {duration(saved.value)} of every step, {percent(share)} of it"),
-            gain=priced,
-            cure=Cure(self.safety, "compute them in evaluate() or once per epoch"),
-            evidence={"metrics_share": round(share, 3)},
+        found = self.finding(
+            view,
+            f"metrics take {duration(saved.value)} of every step, {percent(share)} of it",
+            Cure(self.safety, "compute them in evaluate() or once per epoch"),
             saves={"step": saved},
+            evidence={"metrics_share": round(share, 3)},
         )
+        if found.gain.value < WORTH_GAIN:
+            return None
+        # Metrics are named in compile(), never at the line that trains.
+        return replace(found, where=_compiled_at(view))
+
+
+def _compiled_at(view: View) -> Where | None:
+    detail = view.compile_calls[0].detail if view.compile_calls else None
+    return Where(detail.file, detail.line or 0) if detail is not None and detail.file else None
 
 
 RULE = HeavyMetrics()

@@ -8,14 +8,14 @@ Its time is added to every step. On JAX and torch it also waits for the device, 
 runs ahead.
 
 ## Evidence
-- time inside your callback's batch hooks, measured by name, is 5 % or more of a step, and was
-  spent on the training thread.
+- time inside your callback's batch hooks, measured by name, was spent on the training thread;
+- it is so much of a step that the training would gain ${LISTED_FROM_GAIN:gain} or more without it.
 
 ## Predicted gain
-The step without that time, but for one call in 50; of a callback that works at every tenth batch
-only, but for one in an epoch. Where the callback is most of the time it also slows the steps around
-it: then halfway between the step on a frozen batch and the rest as measured, which are the ends of
-the interval.
+The step without that time, except for one call in ${EVERY}; of a callback that works only at one
+batch in ${RARELY} or fewer, except for one call in an epoch. Where the callback is
+${MOSTLY_CALLBACK:percent} of the time or more, it also slows the steps around it: then halfway
+between the step on a frozen batch and the rest as measured, which are the ends of the interval.
 
 ## Example
 ```python
@@ -42,36 +42,50 @@ The callback only reads `logs`: then its cost is small, and `self.async_safe = T
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.records import CallbackTotal
+from fitdoctor.findings import ranking
 from fitdoctor.findings.edits import Edit, SkipBatches
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain, saved_leaving
+from fitdoctor.pricing.joint import saved_leaving
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.keras_callbacks import BUILT_IN_CALLBACKS
 from fitdoctor.units import duration, percent
-
-PAGE = __doc__ or ""
 
 EVERY = 50  # batches between two calls after the cure
 # Keras's own; what they cost is another rule's matter (progress printing, checkpoints).
-OTHER_RULES = CHECKPOINT_CALLBACKS | {"History", "ProgbarLogger"}
+OTHER_RULES = CHECKPOINT_CALLBACKS | BUILT_IN_CALLBACKS
 # How well the step without the callback is known.
 MEASURED_ERROR = 0.1
 MOSTLY_CALLBACK = 0.5
-# Most of a callback's work lies in so few batches that it works at every third at most.
+# Most of a callback's work lies in so few batches that it works at one in three at most.
 MOST_OF_THE_WORK = 0.8
-SELDOM = 3
+RARELY = 3
+
+PAGE = page(__doc__, vars(ranking) | globals())
 
 
-class PerBatchCallback:
+class PerBatchCallback(Rule):
     """CB001."""
 
     code = "CB001"
     name = "per-batch-callback"
     summary = "a callback does real work after every batch"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
+
+    def is_explained(
+        self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]
+    ) -> bool:
+        """A callback that writes files after every batch is CB003's, which knows its options."""
+        name = finding.evidence.get("callback")
+        return any(f.rule == "CB003" and f.evidence.get("callback") == name for f in others)
 
     def detect(self, view: View) -> Finding | None:
         """Time in one callback's batch hooks, on the training thread."""
@@ -85,26 +99,22 @@ class PerBatchCallback:
         every = _works_every(view)
         kept = every / max(EVERY, view.steps_per_epoch or EVERY) if every > 1 else 1 / EVERY
         left = _without(view, per_step) + Interval.around(per_step * min(1.0, kept), MEASURED_ERROR)
-        saved = saved_leaving(total, left)
         where = Where(heaviest.file, heaviest.line) if heaviest.file and heaviest.line else None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=where,
-            message=(
-                f"{heaviest.name} takes {_how_often(per_step, every)}, "
-                f"{percent(per_step / total.value)} of a step"
-            ),
-            gain=gain(total, saved),
-            cure=Cure(self.safety, _advice(every), _edits(where, every)),
+        found = self.finding(
+            view,
+            f"{heaviest.name} takes {_how_often(per_step, every)}, "
+            f"{percent(per_step / total.value)} of a step",
+            Cure(self.safety, _advice(every), _edits(where, every)),
+            saves={"callbacks": saved_leaving(total, left)},
             evidence={
                 "callback": heaviest.name,
                 "ns_per_step": round(per_step),
                 "calls": heaviest.count,
                 "works_every": round(every),
             },
-            saves={"callbacks": saved},
         )
+        # A callback whose place is not known is not at the line that trains.
+        return replace(found, where=where)
 
 
 def _works_every(view: View) -> float:
@@ -118,7 +128,7 @@ def _works_every(view: View) -> float:
         seen += ns
         if seen >= wanted:
             every = MOST_OF_THE_WORK * len(rows) / count
-            return every if every >= SELDOM else 1.0
+            return every if every >= RARELY else 1.0
     return 1.0
 
 
@@ -129,14 +139,14 @@ def _how_often(per_step: float, every: float) -> str:
 
 
 def _edits(where: Where | None, every: float) -> tuple[Edit, ...]:
-    """A hook that counts batches itself would meet its own condition no more."""
+    """None for a hook that counts batches itself: it would no longer meet its own condition."""
     return (SkipBatches(where, EVERY),) if where is not None and every <= 1 else ()
 
 
 def _advice(every: float) -> str:
     if every <= 1:
         return f"do it every {EVERY} batches, or in on_epoch_end"
-    return "do it more seldom still, or in on_epoch_end"
+    return "do it less often still, or in on_epoch_end"
 
 
 def _without(view: View, per_step: float) -> Interval:

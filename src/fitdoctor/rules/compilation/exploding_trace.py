@@ -8,7 +8,8 @@ A loop that is unrolled into the graph (`unroll=True`, a Python `for` in `call`)
 round: hundreds of steps of a sequence become tens of thousands of nodes.
 
 ## Evidence
-- start-up and first steps took at least 3 seconds, and 30 % or more of the whole run as planned;
+- start-up and first steps took at least ${LONG_NS:s}, and ${SHARE:percent} or more of the whole run
+  as planned;
 - a copy of your model with the recurrence rolled up starts faster; or the tracing alone took it.
 
 ## Predicted gain
@@ -36,29 +37,35 @@ from __future__ import annotations
 
 from fitdoctor.analysis.rows import compile_events, rows_of
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.model import ChangedCopy, UnrolledLayers
 from fitdoctor.findings.edits import DropKeyword, Edit
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import ANYWHERE, place_of
+from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.place import ANYWHERE
 from fitdoctor.intervals import Interval
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration
-
-PAGE = __doc__ or ""
 
 LONG_NS = 3e9
 SHARE = 0.3
+# How well the ratio of the two runs is known.
 ERROR = 0.15
 # Without a copy to compare with, this is what tracing a rolled-up loop takes.
 ROLLED_TRACE_NS = 1e9
 
+PAGE = page(__doc__, globals())
 
-class ExplodingTrace:
+
+class ExplodingTrace(Rule):
     """CO003."""
 
     code = "CO003"
     name = "exploding-trace"
     summary = "tracing the first step takes longer than the training"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
+    # Tracing that recurs is not one long start.
+    explained_by = frozenset({"CO001", "CO002"})
 
     def detect(self, view: View) -> Finding | None:
         """Start-ups that the planned steps do not outweigh."""
@@ -81,24 +88,19 @@ class ExplodingTrace:
             pays_off = _pays_off(plain, start / starts, first, step)
             cure = Cure(self.safety, f"unroll=False{pays_off}", _not_unrolled(view))
         ratio = now / (starts * first + steps * step)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"{'the first step' if starts == 1 else f'{starts} first steps'} took "
-                f"{duration(start)}; all {steps} steps of the run together take "
-                f"{duration(steps * plain)}"
-            ),
-            gain=Interval.around(ratio, ERROR),
-            cure=cure,
+        return self.finding(
+            view,
+            f"{'the first step' if starts == 1 else f'{starts} first steps'} took "
+            f"{duration(start)}; all {steps} steps of the run together take "
+            f"{duration(steps * plain)}",
+            cure,
+            predicted=Interval.around(ratio, ERROR),
             evidence={
                 "first_step_ns": round(start),
                 "planned_steps": steps,
                 "first_step_after_ns": round(first),
                 "step_after_ns": round(step),
             },
-            saves={},
         )
 
 
@@ -122,11 +124,11 @@ def _plain_step(view: View) -> float:
 
 def _rolled(view: View, plain: float) -> tuple[float, float] | None:
     """First step and later steps of the rolled-up copy."""
-    data, step = view.result("copy_rolled"), view.changed_step("rolled")
-    if data is None or step is None:
+    copy, step = view.found(ChangedCopy, "rolled"), view.changed_step("rolled")
+    if copy is None or copy.first_ns is None or step is None:
         return None
     rest = max(0.0, plain - (view.frozen.value if view.frozen else 0.0))
-    return float(data["first_ns"]), step.value + rest
+    return float(copy.first_ns), step.value + rest
 
 
 def _traced(view: View) -> float:
@@ -135,10 +137,10 @@ def _traced(view: View) -> float:
 
 def _not_unrolled(view: View) -> tuple[Edit, ...]:
     """The layers' own calls were not recorded; the file that trains often builds them too."""
-    file, types = view.recorded.file, (view.result("unrolled") or {}).get("types", ())
-    if not file:
+    file, unrolled = view.recorded.file, view.found(UnrolledLayers)
+    if not file or unrolled is None:
         return ()
-    return tuple(DropKeyword(Where(file, ANYWHERE), name, "unroll") for name in types)
+    return tuple(DropKeyword(Where(file, ANYWHERE), name, "unroll") for name in unrolled.types)
 
 
 def _pays_off(plain: float, start: float, first: float, step: float) -> str:

@@ -6,13 +6,15 @@ The step is traced or compiled again and again while training runs.
 ## Why it is slow
 Tracing turns Python into a graph, which takes 0.1 to several seconds and is meant to happen
 once. It is repeated when `model.compile()` is called in a loop, when a Python number that
-changes is passed to a `tf.function`, when a function is decorated anew in each round, or when
-each round builds the same model anew (folds of a cross validation).
+changes is passed to a `tf.function`, when a function is decorated again in each round, or when
+each round builds the same model again (folds of a cross validation).
 
 ## Evidence
-- at least 3 traces or compilations after the first steps, of the same model or function, or of at
-  least 3 models of the same build;
-- steps with a trace in them took so much longer that it is 5 % or more of the training.
+- at least ${MIN_RETRACES} traces or compilations after the first steps, of the same model or
+  function, or of at least ${MIN_MODELS} models of the same build;
+- steps with a trace in them took so much longer that the training would gain
+  ${LISTED_FROM_GAIN:gain} or more without the traces; for models of the same build, tracing is
+  ${WORTH_SHARE:percent} or more of the training.
 
 ## Predicted gain
 The training without the extra time of those steps: from steps without a trace, or, where every
@@ -37,14 +39,14 @@ train_step(x, y, tf.constant(0.1 * step))
 ```
 
 ## Fix safety
-Passing tensors keeps the numbers of a step without random operations (dropout, sampling); with
-them, each new trace had drawn other numbers than one trace does: unsafe. Removing `compile()` from
-a loop changes them, too: each compile also resets the optimizer's state (Adam's moments, momentum),
+Passing tensors keeps the numbers of a step without random operations (dropout, sampling). With
+them, each new trace drew other numbers than one trace does: unsafe. Removing `compile()` from a
+loop changes them, too: each compile also resets the optimizer's state (Adam's moments, momentum),
 which the cured script keeps.
 
 ## When not to
 - Models that differ have to be traced each. So do many of the same build, but where they train
-  long enough, that does not matter and is not told.
+  long enough, that does not matter and is not reported.
 - A second trace for a last, smaller batch happens once.
 """
 
@@ -53,40 +55,45 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 
 from fitdoctor.analysis.rows import compile_events
 from fitdoctor.analysis.view import View
-from fitdoctor.contract.records import Event
+from fitdoctor.contract.evidence.loop import RepeatedCall
+from fitdoctor.contract.records import Event, EventDetail
+from fitdoctor.findings import ranking
 from fitdoctor.findings.edits import TENSORFLOW, Edit, HoistCompile, WrapArgument
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain, saved_leaving
+from fitdoctor.pricing.joint import saved_leaving
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.batch_shapes import FEW_SHAPES, different_shapes
 from fitdoctor.rules.support.places import compile_place
 from fitdoctor.units import duration
-
-PAGE = __doc__ or ""
 
 MIN_RETRACES = 3
 # Models of the same build, and what tracing them has to take.
 MIN_MODELS = 3
 WORTH_SHARE = 0.1
-# Compilations for more shapes than this are CO002's.
-MANY_SHAPES = 3
 # How well the step without a trace is known.
 LEFT_ERROR = 0.2
 MOSTLY_TRACING = 0.9
+MOST_CHARACTERS = 160
 _CHANGED = re.compile(r"(\w+): Literal\[(.+?)\] -> Literal\[(.+)\]")
 
+PAGE = page(__doc__, vars(ranking) | globals())
 
-class Retracing:
+
+class Retracing(Rule):
     """CO001."""
 
     code = "CO001"
     name = "retracing"
     summary = "the step is traced or compiled again and again"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """Repeated traces of one model or function, and what they cost."""
@@ -95,65 +102,56 @@ class Retracing:
         if len(retraces) < MIN_RETRACES or lost <= 0:
             return self._same_build(view, lost)
         recompiles = _repeated_compile_calls(view)
-        if not recompiles and _shapes_differ(retraces):
-            return None  # CO002
+        if not recompiles and len(different_shapes(retraces)) > FEW_SHAPES:
+            return None  # CO002: compiled for one shape after the other, not for one shape again
         if recompiles:
-            where, cause, cure = _compile_in_loop(view, recompiles)
+            where, cause, cure = _compile_in_loop(recompiles)
         else:
             where, cause, cure = _changing_argument(view, retraces)
         left = Interval.around(_left(view, lost), LEFT_ERROR)
-        saved = saved_leaving(view.costs.total, left)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=where,
-            message=(
-                f"{cause}: {len(retraces)} traces, {duration(lost)} of every "
-                f"{duration(view.costs.total.value)} go into tracing again"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=cure,
+        found = self.finding(
+            view,
+            f"{cause}: {len(retraces)} traces, {_retracing_takes(view, lost)}",
+            cure,
+            saves={"compile": saved_leaving(view.costs.total, left)},
             evidence={
                 "retraces": len(retraces),
                 "compile_ns_per_step": round(lost),
                 "compile_calls": len(recompiles),
                 "changed": _what_changed(retraces),
             },
-            saves={"compile": saved},
         )
+        # Where it is not known what is called again, the line that trains is not the place.
+        return replace(found, where=where)
 
     def _same_build(self, view: View, lost: float) -> Finding | None:
         """The same model built, traced and trained again and again."""
         models = _same_builds(view)
-        total = view.costs.total
-        if models < MIN_MODELS or lost < WORTH_SHARE * total.value:
+        if models < MIN_MODELS or lost < WORTH_SHARE * view.costs.total.value:
             return None
-        # The first one has to be traced in any case.
-        saved = Interval.around(lost * (models - 1) / models, LEFT_ERROR)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=compile_place(view) or place_of(view.recorded),
-            message=(
-                f"the same model was built {models} times: {duration(lost)} of every "
-                f"{duration(total.value)} go into tracing it again"
-            ),
-            gain=gain(total, saved),
-            cure=Cure(
+        return self.finding(
+            view,
+            f"the same model was built {models} times: {_retracing_takes(view, lost)}",
+            Cure(
                 "advice",
                 "build and compile it once; before each round put the first weights back "
                 "(model.get_weights, set_weights), and the optimizer's variables likewise",
             ),
+            # The first one has to be traced in any case.
+            saves={"compile": Interval.around(lost * (models - 1) / models, LEFT_ERROR)},
+            where=compile_place(view),
             evidence={"models": models, "compile_ns_per_step": round(lost)},
-            saves={"compile": saved},
         )
+
+
+def _retracing_takes(view: View, lost: float) -> str:
+    whole = view.costs.total.value
+    return f"retracing takes {duration(lost)} of {duration(whole)} per {view.costs.unit}"
 
 
 def _same_builds(view: View) -> int:
     """How many models of one build were trained from this line."""
-    builds = Counter(
-        str(event.detail.get("build")) for event in view.recorded.events if event.name == "model"
-    )
+    builds = Counter(event.detail.build for event in view.recorded.events if event.name == "model")
     return max(builds.values(), default=0)
 
 
@@ -164,7 +162,7 @@ def _left(view: View, lost: float) -> float:
     (cold caches, a starved loader); the repeated call and the loader alone are better known.
     """
     rest = max(1.0, view.costs.total.value - lost)
-    repeated = view.probe_ns("repeat_call")
+    repeated = view.timed(RepeatedCall)
     if repeated is None or lost < MOSTLY_TRACING * view.costs.total.value:
         return rest
     wait = view.costs.parts.get("input_wait", 0.0)
@@ -172,44 +170,40 @@ def _left(view: View, lost: float) -> float:
     return min(rest, repeated.value + loading)
 
 
-def repeated_traces(events: list[Event]) -> list[Event]:
+def repeated_traces(events: Sequence[Event]) -> list[Event]:
     """Traces beyond the first of the same function of the same model."""
     seen: Counter[tuple[object, ...]] = Counter()
     repeated = []
     for event in events:
-        if str(event.detail.get("name", "")).startswith("Dataset_"):
-            continue  # pipelines are traced when they are made, also by Keras itself
         detail = event.detail
-        key = (detail.get("name"), detail.get("file"), detail.get("line"), detail.get("model"))
+        if (detail.name or "").startswith("Dataset_"):
+            continue  # pipelines are traced when they are made, also by Keras itself
+        key = (detail.name, detail.file, detail.line, detail.model)
         seen[key] += 1
         # TensorFlow traces a function twice when it creates variables; both are the first.
-        if seen[key] > 2 or (seen[key] == 2 and detail.get("changed")):
+        if seen[key] > 2 or (seen[key] == 2 and detail.changed):
             repeated.append(event)
     return repeated
 
 
-def _shapes_differ(compiles: list[Event]) -> bool:
-    """Whether XLA compiled for one shape after the other, not for one shape again."""
-    shapes = {str(event.detail["shapes"]) for event in compiles if event.detail.get("shapes")}
-    return len(shapes) > MANY_SHAPES
-
-
 def _repeated_compile_calls(view: View) -> list[Event]:
     """compile() of one and the same model from one line, beyond the first."""
-    models = {event.detail.get("model") for event in compile_events(view.recorded)}
+    models = {event.detail.model for event in compile_events(view.recorded)}
     by_place: dict[tuple[object, ...], list[Event]] = {}
     for event in view.compile_calls:
         detail = event.detail
-        if detail.get("model") in models:
-            key = (detail.get("file"), detail.get("line"), detail["model"])
-            by_place.setdefault(key, []).append(event)
+        if detail.model in models:
+            by_place.setdefault((detail.file, detail.line, detail.model), []).append(event)
     most = max(by_place.values(), key=len, default=[])
     return most if len(most) >= MIN_RETRACES else []
 
 
-def _compile_in_loop(view: View, calls: list[Event]) -> tuple[Where | None, str, Cure]:
-    detail = calls[-1].detail
-    where = Where(str(detail["file"]), int(detail["line"])) if detail.get("file") else None
+def _place(detail: EventDetail) -> Where | None:
+    return Where(detail.file, detail.line or 0) if detail.file else None
+
+
+def _compile_in_loop(calls: Sequence[Event]) -> tuple[Where | None, str, Cure]:
+    where = _place(calls[-1].detail)
     cure = Cure(
         "unsafe",
         "compile once; change the rate with model.optimizer.learning_rate = … "
@@ -219,35 +213,33 @@ def _compile_in_loop(view: View, calls: list[Event]) -> tuple[Where | None, str,
     return where, f"model.compile() was called {len(calls)} times for the same model", cure
 
 
-def _changing_argument(view: View, retraces: list[Event]) -> tuple[Where | None, str, Cure]:
+def _changing_argument(view: View, retraces: Sequence[Event]) -> tuple[Where | None, str, Cure]:
     detail = retraces[-1].detail
-    called_from = detail.get("called_from")
-    where = Where(str(called_from[0]), int(called_from[1])) if called_from else None
+    where = Where(*detail.called_from) if detail.called_from else None
     changed = _what_changed(retraces)
-    if changed and view.backend == "jax":
+    if not changed:
+        cure = Cure("safe", "create the compiled function once, outside the loop")
+        return where, f"{detail.name} is created again each time", cure
+    value_changes = f"a Python value passed to {detail.name} changes ({changed})"
+    if view.backend == "jax":
         cure = Cure("unsafe", "pass it as an array, or take it out of jit's static arguments")
-        return where, f"a Python value passed to {detail.get('name')} changes ({changed})", cure
-    if changed and "Literal" in changed:
-        # Each trace seeds its random operations anew; one trace draws on from its own seeds.
+        return where, value_changes, cure
+    if "Literal" in changed:
+        # Each trace seeds its random operations again; one trace continues from its own seeds.
         cure = Cure(
             "unsafe",
-            "pass it as a tensor: tf.constant(…) or a tf.Variable; random numbers that the step "
-            "draws are then others",
+            "pass it as a tensor: tf.constant(…) or a tf.Variable; the step then draws other "
+            "random numbers",
             _as_tensor(view, where, retraces),
         )
-        return where, f"a Python value passed to {detail.get('name')} changes ({changed})", cure
-    if changed:
-        cure = Cure(
-            "unsafe", "pad or bucket to a few shapes, or give tf.function an input_signature"
-        )
-        return where, f"{detail.get('name')} gets new shapes or types ({changed})", cure
-    cure = Cure("safe", "create the compiled function once, outside the loop")
-    return where, f"{detail.get('name')} is created anew each time", cure
+        return where, value_changes, cure
+    cure = Cure("unsafe", "pad or bucket to a few shapes, or give tf.function an input_signature")
+    return where, f"{detail.name} gets new shapes or types ({changed})", cure
 
 
-def _as_tensor(view: View, where: Where | None, retraces: list[Event]) -> tuple[Edit, ...]:
+def _as_tensor(view: View, where: Where | None, retraces: Sequence[Event]) -> tuple[Edit, ...]:
     """`tf.constant` around the one argument that changes, if it is a fraction each time."""
-    texts = [text for event in retraces for text in event.detail.get("changed") or ()]
+    texts = [text for event in retraces for text in event.detail.changed or ()]
     found = [_CHANGED.fullmatch(text) for text in texts]
     changed = [one for one in found if one is not None]
     # A whole number may be a shape or a count, which must not become a tensor.
@@ -257,8 +249,7 @@ def _as_tensor(view: View, where: Where | None, retraces: list[Event]) -> tuple[
     if where is None or view.backend != "tensorflow" or len(names) != 1:
         return ()
     detail = retraces[-1].detail
-    definition = Where(str(detail["file"]), int(detail["line"])) if detail.get("file") else None
-    call, argument = str(detail.get("name")), names.pop()
+    call, argument, definition = str(detail.name), names.pop(), _place(detail)
     return (WrapArgument(where, call, argument, "tf.constant(", ")", definition, (TENSORFLOW,)),)
 
 
@@ -269,9 +260,9 @@ def _is_float(*literals: str) -> bool:
         return False
 
 
-def _what_changed(retraces: list[Event]) -> str | None:
-    changed = [text for event in retraces for text in event.detail.get("changed") or ()]
-    return changed[-1][:160] if changed else None
+def _what_changed(retraces: Sequence[Event]) -> str | None:
+    changed = [text for event in retraces for text in event.detail.changed or ()]
+    return changed[-1][:MOST_CHARACTERS] if changed else None
 
 
 RULE = Retracing()

@@ -9,14 +9,15 @@ or more each, and a last smaller batch is one more. TensorFlow's own graphs get 
 length after two traces.
 
 ## Evidence
-- the same function was compiled for at least 3 different batch shapes after the first steps;
-- the steps that compiled took so much longer that it is 5 % or more of the time.
+- the same function was compiled for more than ${FEW_SHAPES} different batch shapes;
+- the steps that compiled took so much longer that the training would gain
+  ${LISTED_FROM_GAIN:gain} or more without the compilations.
 
 ## Predicted gain
-Where compilations are most of the time, the step on a frozen batch, which compiles nothing; the
-two shapes that stay are compiled once, which the lower end of the interval counts for a run of
-this length. Else, and where the same shapes are compiled again and again, the time without those
-compilations, but for two shapes.
+Where compilations are ${MOSTLY_COMPILING:percent} of the time or more, the step on a frozen batch,
+which compiles nothing; the ${BUCKETS} shapes that stay are compiled once, which the lower end of
+the interval counts for a run of this length. Otherwise, and where the same shapes are compiled
+again and again, the time without those compilations, except for ${BUCKETS} shapes.
 
 ## Example
 ```python
@@ -31,7 +32,7 @@ tokens = pad_to(tokens, 64 if tokens.shape[1] <= 64 else 128)      # with a mask
 or `jax.config.update("jax_compilation_cache_dir", "cache")` to pay once for all runs.
 
 ## Fix safety
-Padding with a mask keeps the result but for rounding: unsafe. The compilation cache keeps it
+Padding with a mask keeps the result except for rounding: unsafe. The compilation cache keeps it
 exactly.
 
 ## When not to
@@ -42,19 +43,20 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from collections.abc import Sequence
 
 from fitdoctor.analysis.rows import compile_events, rows_of
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.records import Event
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings import ranking
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain, saved_leaving
+from fitdoctor.pricing.joint import saved_leaving
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.batch_shapes import FEW_SHAPES, different_shapes, shapes_of
 from fitdoctor.units import duration
 
-PAGE = __doc__ or ""
-
-MIN_SHAPES = 3
 LEFT_ERROR = 0.25
 # Compilations that remain when lengths are padded to a few shapes.
 BUCKETS = 2
@@ -62,66 +64,61 @@ MOSTLY_COMPILING = 0.5
 # Compilations per shape, from which on they are not paid just once.
 RECURS = 1.5
 
+PAGE = page(__doc__, vars(ranking) | globals())
 
-class ShapeRecompilation:
+
+class ShapeRecompilation(Rule):
     """CO002."""
 
     code = "CO002"
     name = "shape-recompilation"
     summary = "the step is compiled again for every new batch shape"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """Compilations of one function for many shapes, and what they cost."""
-        events = shape_events(compile_events(view.recorded))
-        if len({_shapes(event) for event in events}) <= MIN_SHAPES:
+        events = _most_shapes(_with_shapes(view))
+        count = len(different_shapes(events))
+        if count <= FEW_SHAPES:
             return None
         lost = _lost(view, events)
-        total = view.costs.total
         if lost <= 0:
             return None
-        count = len({_shapes(event) for event in events})
-        saved = saved_leaving(total, _left(view, lost, count, recurs=_recurs(view, count)))
-        recorded = view.recorded
+        total = view.costs.total
         part = "compile" if "compile" in view.costs.parts else "step"
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(recorded),
-            message=(
-                f"{count} batch shapes, each compiled anew: {duration(lost)} of every "
-                f"{duration(total.value)} ({_shapes(events[0])}, {_shapes(events[-1])}, …)"
-            ),
-            gain=gain(total, saved),
-            cure=Cure(
+        return self.finding(
+            view,
+            f"{count} batch shapes, each compiled separately: {duration(lost)} of every "
+            f"{duration(total.value)} ({shapes_of(events[0])}, {shapes_of(events[-1])}, …)",
+            Cure(
                 self.safety,
                 "pad or bucket to a few lengths, with a mask (or set jax_compilation_cache_dir "
                 "to pay once for all runs)",
             ),
+            saves={part: saved_leaving(total, _left(view, lost, count))},
             evidence={
                 "shapes": count,
                 "compile_ns_per_step": round(lost),
                 "compilations": len(events),
             },
-            saves={part: saved},
         )
 
 
-def shape_events(events: list[Event]) -> list[Event]:
+def _with_shapes(view: View) -> list[Event]:
+    events = compile_events(view.recorded)
+    return [event for event in events if event.name == "compile" and event.detail.shapes]
+
+
+def _most_shapes(events: Sequence[Event]) -> list[Event]:
     """Compilations of the function that was compiled for the most shapes."""
-    by_name: dict[object, list[Event]] = defaultdict(list)
+    by_function: dict[object, list[Event]] = defaultdict(list)
     for event in events:
-        if event.name == "compile" and event.detail.get("shapes"):
-            by_name[(event.detail.get("name"), event.detail.get("model"))].append(event)
-    return max(by_name.values(), key=lambda found: len({_shapes(e) for e in found}), default=[])
+        by_function[(event.detail.name, event.detail.model)].append(event)
+    return max(by_function.values(), key=lambda found: len(different_shapes(found)), default=[])
 
 
-def _shapes(event: Event) -> str:
-    return ", ".join(str(shape) for shape in event.detail.get("shapes") or ())
-
-
-def _left(view: View, lost: float, shapes: int, *, recurs: bool) -> Interval:
+def _left(view: View, lost: float, shapes: int) -> Interval:
     """A step when only a few shapes are left to compile for.
 
     On a frozen batch nothing is compiled. What a compiling step takes longer is more than
@@ -129,23 +126,18 @@ def _left(view: View, lost: float, shapes: int, *, recurs: bool) -> Interval:
     that stay are paid once, like the first one of any training; a short run feels them.
     """
     total = view.costs.total.value
+    # Shapes that are compiled again and again, as for a new model in every round.
+    recurs = len(_with_shapes(view)) > RECURS * shapes
     if view.frozen is None or recurs or lost < MOSTLY_COMPILING * total:
         left = max(1.0, total - lost * max(0.0, 1 - BUCKETS / shapes))
         return Interval.around(left, LEFT_ERROR)
     plain = view.frozen.value + view.costs.parts.get("input_wait", 0.0)
-    anew = max(0.0, total - plain) * view.costs.steps / shapes
-    in_this_run = plain + anew * BUCKETS / max(view.planned_steps, BUCKETS)
+    per_shape = max(0.0, total - plain) * view.costs.steps / shapes
+    in_this_run = plain + per_shape * BUCKETS / max(view.planned_steps, BUCKETS)
     return Interval(plain, plain * (1 - LEFT_ERROR), max(plain * (1 + LEFT_ERROR), in_this_run))
 
 
-def _recurs(view: View, shapes: int) -> bool:
-    """Whether shapes are compiled again and again, as for a new model in every round."""
-    events = compile_events(view.recorded)
-    with_shapes = [e for e in events if e.name == "compile" and e.detail.get("shapes")]
-    return len(with_shapes) > RECURS * shapes
-
-
-def _lost(view: View, events: list[Event]) -> float:
+def _lost(view: View, events: Sequence[Event]) -> float:
     """Nanoseconds per step that compiling takes: by difference where other steps did not."""
     compiled = view.costs.parts.get("compile", 0.0)
     if compiled:

@@ -8,8 +8,8 @@ Each operation has to be sent to the GPU, and each batch copied to it. A small m
 batch is done on the CPU before the GPU has begun.
 
 ## Evidence
-The script itself, in fresh processes with and without the GPU in turns, takes at least 10 % less
-time per step without it.
+The script itself, in fresh processes with and without the GPU in turns, is at least
+${WORTH_GAIN:gain} faster per step without it.
 
 ## Predicted gain
 The ratio of those runs.
@@ -23,10 +23,10 @@ keras.Sequential([keras.layers.Dense(128), keras.layers.Dense(10)]).fit(x, y, ba
 ```shell
 CUDA_VISIBLE_DEVICES=-1 python train.py         # JAX: JAX_PLATFORMS=cpu
 ```
-or a larger batch: `fitdoctor devices train.py` says from which size on the GPU wins.
+or a larger batch: `fitdoctor devices train.py` shows from which size on the GPU is faster.
 
 ## Fix safety
-Other rounding: unsafe. The edit sets the variable before the imports of the script.
+Different rounding: unsafe. The edit sets the variable before the imports of the script.
 
 ## When not to
 The model or the batch will grow: look at the crossover first.
@@ -36,11 +36,13 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import OS, AddSetting, Edit
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.rules.support.fresh_runs import fresh_runs
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import Where
+from fitdoctor.pricing import worth
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
-
-PAGE = __doc__ or ""
 
 # What each backend reads, when it is imported, as "no GPU".
 NO_GPU = {
@@ -49,33 +51,34 @@ NO_GPU = {
     "torch": ("CUDA_VISIBLE_DEVICES", "-1"),
 }
 
+PAGE = page(__doc__, vars(worth) | globals())
 
-class AcceleratorSlower:
+
+class AcceleratorSlower(Rule):
     """EN003."""
 
     code = "EN003"
     name = "accelerator-slower"
     summary = "the GPU is slower than the CPU for this model and batch"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs without the GPU are faster."""
-        trial = fresh_runs(view, "fresh_cpu")
+        trial = faster_run(view, "cpu")
         if trial is None:
             return None
-        return trial.finding(
-            self,
+        return self.finding(
             view,
             f"on the GPU a step takes {duration(trial.as_is)}, on the CPU "
             f"{duration(trial.changed)}",
             Cure(
                 self.safety,
-                "train on the CPU, or with a larger batch (fitdoctor devices says from where on)",
+                "train on the CPU, or with a larger batch (fitdoctor devices shows how large)",
                 _edits(view),
             ),
-            gpu_ns=round(trial.as_is),
-            cpu_ns=round(trial.changed),
+            saves=trial.saves,
+            evidence={"gpu_ns": round(trial.as_is), "cpu_ns": round(trial.changed)},
         )
 
 

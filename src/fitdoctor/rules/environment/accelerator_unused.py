@@ -9,8 +9,8 @@ CPU. A build of the backend without GPU support has the same effect; there is no
 and the report says so above its numbers instead.
 
 ## Evidence
-The script itself, in fresh processes as it is and with the GPU shown to it in turns, takes at
-least 10 % less time per step with the GPU.
+The script itself, in fresh processes as it is and with the GPU visible in turns, is at least
+${WORTH_GAIN:gain} faster per step with the GPU.
 
 ## Predicted gain
 The ratio of those runs.
@@ -24,7 +24,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"       # left over from a broken driver
 Remove the line, or unset the variable in the shell.
 
 ## Fix safety
-Other rounding, and the reason for the line is not known to us: unsafe. What the shell sets is not
+Different rounding, and we do not know why the line is there: unsafe. What the shell sets is not
 changed.
 
 ## When not to
@@ -35,32 +35,34 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import DropSetting, Edit
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import ANYWHERE
-from fitdoctor.rules.support.fresh_runs import fresh_runs
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import ANYWHERE, Where
+from fitdoctor.pricing import worth
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
-
-PAGE = __doc__ or ""
 
 HIDES_THE_GPU = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "jax_platforms")
 
+PAGE = page(__doc__, vars(worth) | globals())
 
-class AcceleratorUnused:
+
+class AcceleratorUnused(Rule):
     """EN001."""
 
     code = "EN001"
     name = "accelerator-unused"
     summary = "there is a GPU that Keras does not use, and it would be faster"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs that see the GPU are faster."""
-        trial = fresh_runs(view, "fresh_gpu")
+        trial = faster_run(view, "gpu")
         if trial is None:
             return None
-        return trial.finding(
-            self,
+        return self.finding(
             view,
             f"on the CPU a step takes {duration(trial.as_is)}, on this machine's GPU "
             f"{duration(trial.changed)}",
@@ -70,8 +72,8 @@ class AcceleratorUnused:
                 "the script and the shell",
                 _edits(view),
             ),
-            cpu_ns=round(trial.as_is),
-            gpu_ns=round(trial.changed),
+            saves=trial.saves,
+            evidence={"cpu_ns": round(trial.as_is), "gpu_ns": round(trial.changed)},
         )
 
 

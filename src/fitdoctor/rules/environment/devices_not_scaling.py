@@ -9,7 +9,7 @@ for each, agreeing takes longer than computing.
 
 ## Evidence
 Keras's `DataParallel` distribution is in use, and the script itself, in fresh processes with it
-and without it in turns, takes at least 10 % less time per step without it.
+and without it in turns, is at least ${WORTH_GAIN:gain} faster per step without it.
 
 ## Predicted gain
 The ratio of those runs.
@@ -25,7 +25,7 @@ One device, or a batch that gives each device as many rows as one had before; th
 the training.
 
 ## Fix safety
-Other rounding: advice.
+Different rounding: advice.
 
 ## When not to
 The model or its batch does not fit on one device.
@@ -34,30 +34,33 @@ The model or its batch does not fit on one device.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.rules.support.fresh_runs import fresh_runs
+from fitdoctor.contract.evidence.device import Device
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.pricing import worth
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
 
-PAGE = __doc__ or ""
+PAGE = page(__doc__, vars(worth) | globals())
 
 
-class DevicesNotScaling:
+class DevicesNotScaling(Rule):
     """EN005."""
 
     code = "EN005"
     name = "devices-not-scaling"
     summary = "one device alone is faster than several"
     page = PAGE
-    safety: Safety = "advice"
+    safety = "advice"
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs on one device are faster."""
-        devices = (view.result("device") or {}).get("replicas")
-        trial = fresh_runs(view, "fresh_one_device")
-        if trial is None or not devices:
+        device, trial = view.found(Device), faster_run(view, "one_device")
+        if trial is None or device is None or device.replicas < 2:
             return None
-        return trial.finding(
-            self,
+        devices = device.replicas
+        return self.finding(
             view,
             f"on {devices} devices a step takes {duration(trial.as_is)}, on one "
             f"{duration(trial.changed)}",
@@ -65,9 +68,12 @@ class DevicesNotScaling:
                 self.safety,
                 f"train on one device, or with {devices} times the batch (another training)",
             ),
-            devices=int(devices),
-            several_ns=round(trial.as_is),
-            one_ns=round(trial.changed),
+            saves=trial.saves,
+            evidence={
+                "devices": devices,
+                "several_ns": round(trial.as_is),
+                "one_ns": round(trial.changed),
+            },
         )
 
 

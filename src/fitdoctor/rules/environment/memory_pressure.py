@@ -6,18 +6,23 @@ short of memory, and torch gives its memory back and asks for it again in the mi
 
 ## Why it is slow
 When memory is full, the system drops or swaps out pages that are needed again a moment later. Each
-such page is a disk read in the middle of a step. On a GPU, torch keeps memory for later use; where
-it finds no room, it waits for the device, gives everything back, and begins anew.
+such page is a disk read in the middle of a step. On a GPU, torch keeps memory for later use. Where
+it finds no room, it waits for the device, gives everything back, and starts again.
 
 ## Evidence
-- the process met major page faults (pages read from disk) while training, at least 20 per second;
-- memory use was above 85 % of what the process may use;
-- steps with faults took longer than steps without;
-- on a GPU: torch had to look for room again in at least one of 20 steps, and a quarter of the batch
-  takes so much less than a quarter of the time that training would be 15 % faster.
+On the host:
+- the process met major page faults (pages read from disk) while training, at least ${FAULTS_PER_S}
+  per second;
+- memory use was above ${FULL:percent} of what the process may use;
+- steps with faults took at least ${SLOWER:gain} longer than steps without.
+
+On a GPU:
+- torch had to look for room again in at least ${RETRIES_PER_STEP:percent} of the steps;
+- a part of the batch takes so much less time that training in such parts would be at least
+  ${SLOWER:gain} faster.
 
 ## Predicted gain
-All steps at the pace of those without faults; on a GPU, as many rows in steps of a quarter.
+All steps at the pace of those without faults; on a GPU, as many rows in the smaller steps.
 
 ## Example
 A cached or loaded data set larger than the memory.
@@ -38,103 +43,101 @@ import statistics
 
 from fitdoctor.analysis.rows import rows_of
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
+from fitdoctor.contract.evidence.device import Device
+from fitdoctor.contract.evidence.step import PartOfBatch
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.model_change import saved_by_change
+from fitdoctor.pricing.model_change import tried_change
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
-
-PAGE = __doc__ or ""
 
 FAULTS_PER_S = 20.0
 FULL = 0.85
-# Slow and usual steps must differ this much for the faults to be the cause.
+# Slow and usual steps must differ this much for the lack of memory to be the cause.
 SLOWER = 1.15
 RETRIES_PER_STEP = 0.05
+# Fewer steps of one kind say nothing about it.
+ENOUGH_STEPS = 3
+# With more memory, at least this part of the lost time is saved.
+LEAST_SAVED = 0.7
+
+PAGE = page(__doc__, globals())
 
 
-class MemoryPressure:
+class MemoryPressure(Rule):
     """EN008."""
 
     code = "EN008"
     name = "memory-pressure"
     summary = "memory is full, and training waits for the disk, or for room on the GPU"
     page = PAGE
-    safety: Safety = "advice"
+    safety = "advice"
 
     def detect(self, view: View) -> Finding | None:
         """Too little memory on the host, or on the device."""
+        if view.is_group:
+            return None
         return self._on_host(view) or self._on_device(view)
 
     def _on_device(self, view: View) -> Finding | None:
         """Torch looks for room again and again, and smaller steps do the same work sooner."""
-        device = view.result("device") or {}
-        tried = view.result("part_of_batch")
-        left = view.left_by("part_of_batch")
-        retries, steps = device.get("memory_retries"), device.get("steps")
-        if not retries or not steps or tried is None or left is None or view.is_group:
+        device, part, left = view.found(Device), view.found(PartOfBatch), view.left_by(PartOfBatch)
+        if device is None or part is None or left is None or not part.rows:
             return None
-        if retries < RETRIES_PER_STEP * steps:
+        retries, steps = device.memory_retries, device.steps
+        if not retries or not steps or retries < RETRIES_PER_STEP * steps:
             return None
-        parts = tried["of_rows"] / tried["rows"]
-        saved = saved_by_change(view, left.scaled(parts))
-        priced = gain(view.costs.total, saved)
-        if priced.value < SLOWER or priced.low <= 1.0:
+        in_parts = tried_change(view, left.scaled(part.of_rows / part.rows), SLOWER)
+        if in_parts is None or in_parts.gain.low <= 1.0:
             return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"the GPU has too little memory: torch gave all it kept back {retries} times in "
-                f"{steps} steps, and {tried['rows']} rows instead of {tried['of_rows']} take "
-                f"{percent(left.value)} of the time"
-            ),
-            gain=priced,
-            cure=Cure(self.safety, f"a smaller batch ({tried['rows']} rows), or half precision"),
+        return self.finding(
+            view,
+            f"the GPU has too little memory: torch gave all it kept back {retries} times in "
+            f"{steps} steps, and {part.rows} rows instead of {part.of_rows} take "
+            f"{percent(left.value)} of the time",
+            Cure(self.safety, f"a smaller batch ({part.rows} rows), or half precision"),
+            saves=in_parts.saves,
             evidence={
                 "memory_retries": retries,
                 "steps": steps,
-                "peak_bytes": device.get("peak_bytes"),
-                "memory_bytes": device.get("memory_bytes"),
+                "peak_bytes": device.peak_bytes,
+                "memory_bytes": device.memory_bytes,
             },
-            saves={"step": saved},
         )
 
     def _on_host(self, view: View) -> Finding | None:
         """Major faults under full memory, and steps that are longer while they happen."""
-        spans = view.faulting
-        if view.is_group or not spans or view.memory_share is None or view.memory_share < FULL:
+        if view.memory_share is None or view.memory_share < FULL:
             return None
-        inside: list[float] = []
-        outside: list[float] = []
-        for row in rows_of(view.recorded):
-            if row.period is None or row.compiled:
-                continue
-            hit = any(begin <= row.t <= end for begin, end, rate in spans if rate >= FAULTS_PER_S)
-            (inside if hit else outside).append(row.period / row.executions)
-        if len(inside) < 3 or len(outside) < 3:
+        faulting, others = _with_and_without_faults(view)
+        if len(faulting) < ENOUGH_STEPS or len(others) < ENOUGH_STEPS:
             return None
-        usual, slow = statistics.median(outside), statistics.median(inside)
+        usual, slow = statistics.median(others), statistics.median(faulting)
         if slow < SLOWER * usual:
             return None
-        now = statistics.fmean([*inside, *outside])
-        lost = view.costs.total.value * max(0.0, 1 - usual / now)
-        saved = Interval(lost, 0.7 * lost, lost)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"memory is {percent(view.memory_share)} full; steps that wait for pages from "
-                f"disk take {duration(slow)}, others {duration(usual)}"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(self.safety, "use less memory: a smaller cache or batch, float32, files"),
-            evidence={"memory_share": round(view.memory_share, 3), "slow_steps": len(inside)},
-            saves={"step": saved},
+        now = statistics.fmean([*faulting, *others])
+        lost = view.costs.total.value * max(0.0, 1 - usual / max(1.0, now))
+        return self.finding(
+            view,
+            f"memory is {percent(view.memory_share)} full; steps that wait for pages from "
+            f"disk take {duration(slow)}, others {duration(usual)}",
+            Cure(self.safety, "use less memory: a smaller cache or batch, float32, files"),
+            saves={"step": Interval(lost, LEAST_SAVED * lost, lost)},
+            evidence={"memory_share": round(view.memory_share, 3), "slow_steps": len(faulting)},
         )
+
+
+def _with_and_without_faults(view: View) -> tuple[list[float], list[float]]:
+    """Nanoseconds of the steps while pages were read from disk, and of all others."""
+    spans = [(begin, end) for begin, end, rate in view.faulting if rate >= FAULTS_PER_S]
+    faulting: list[float] = []
+    others: list[float] = []
+    for row in rows_of(view.recorded):
+        if row.period is not None and not row.compiled:
+            hit = any(begin <= row.t <= end for begin, end in spans)
+            (faulting if hit else others).append(row.period / row.executions)
+    return faulting, others
 
 
 RULE = MemoryPressure()

@@ -4,12 +4,13 @@
 The same script is clearly faster on another of Keras's backends.
 
 ## Why it is slow
-Backends differ by kernel and by what they do around a step: on a CPU, TensorFlow's convolutions are
-faster, JAX starts tiny steps sooner, torch runs every op by itself.
+Backends differ in their kernels and in what they do around a step: on a CPU, TensorFlow's
+convolutions are faster, JAX starts tiny steps sooner, torch runs every op by itself.
 
 ## Evidence
 The script itself, unchanged, run in fresh processes on its own and on the other backend in turns
-(`fitdoctor run --try-backend NAME`): the other takes at least 20 % less time per step.
+(`fitdoctor run --try-backend NAME`): the other is at least ${WORTH_OTHER_BACKEND:gain} faster per
+step.
 
 ## Predicted gain
 The ratio of those runs.
@@ -25,7 +26,7 @@ KERAS_BACKEND=jax python train.py
 ```
 
 ## Fix safety
-The same model with other rounding and other random numbers: advice.
+The same model with different rounding and different random numbers: advice.
 
 ## When not to
 Any other cause was found: cure that first.
@@ -34,52 +35,44 @@ Any other cause was found: cure that first.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
-from fitdoctor.pricing.fresh_trial import saved_by_trial
-from fitdoctor.pricing.joint import gain
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
 
-PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.25
+# Another backend is another installation, with other random numbers: not worth it for less.
+WORTH_OTHER_BACKEND = 1.25
 BACKENDS = ("tensorflow", "jax", "torch")
 
+PAGE = page(__doc__, globals())
 
-class SlowerBackend:
+
+class SlowerBackend(Rule):
     """EN006."""
 
     code = "EN006"
     name = "slower-backend"
     summary = "the same script is faster on another backend"
     page = PAGE
-    safety: Safety = "advice"
+    safety = "advice"
+    is_last_resort = True
 
     def detect(self, view: View) -> Finding | None:
         """The best of the backends that were tried."""
-        total = view.costs.total
-        tried = {name: view.result(f"fresh_{name}") for name in BACKENDS}
-        saved = {
-            name: found
-            for name, trial in tried.items()
-            if (found := saved_by_trial(total, trial, WORTH_GAIN)) is not None
-        }
-        if not saved:
+        tried = {name: faster_run(view, name, WORTH_OTHER_BACKEND) for name in BACKENDS}
+        faster = {name: trial for name, trial in tried.items() if trial is not None}
+        if not faster:
             return None
-        name = max(saved, key=lambda one: saved[one].value)
-        step = min((tried[name] or {})["changed"])
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"on {name} the same script takes {duration(step)} per step, on {view.backend} "
-                f"{duration(total.value)}"
-            ),
-            gain=gain(total, saved[name]),
-            cure=Cure(self.safety, f"KERAS_BACKEND={name}"),
+        name = max(faster, key=lambda one: faster[one].saved.value)
+        step = faster[name].changed
+        return self.finding(
+            view,
+            f"on {name} the same script takes {duration(step)} per step, on {view.backend} "
+            f"{duration(view.costs.total.value)}",
+            Cure(self.safety, f"KERAS_BACKEND={name}"),
+            saves=faster[name].saves,
             evidence={"backend": name, "step_ns": round(step)},
-            saves={"step": saved[name]},
         )
 
 

@@ -8,9 +8,12 @@ Something grows with every step: a list of tensors that keeps them alive, a grap
 nodes, files that are written into one folder; or the machine throttles as it heats up.
 
 ## Evidence
-- the last third of the steady steps takes at least 25 % longer than the first third, and the
-  middle lies between them;
-- shapes do not grow with it.
+- at least ${MIN_ROWS} steps were recorded while no other process disturbed them, ${MIN_NS:s} or
+  more in all;
+- the last third of them takes at least ${SLOWER:gain} longer than the first third, and the middle
+  lies between them;
+- the growth is spread over the run: at least ${MOSTLY_RISING:percent} of the changes from one tenth
+  of the run to the next are upwards, and none of them is most of the growth.
 
 ## Predicted gain
 All steps at the pace of the first third.
@@ -29,79 +32,87 @@ history.append(float(loss))
 Depends on what grows: advice.
 
 ## When not to
-Later batches are larger, as with a curriculum: then they simply cost more.
+Later batches are larger, as with a curriculum: then they simply take longer.
 """
 
 from __future__ import annotations
 
 import itertools
 import statistics
+from collections.abc import Sequence
 
 from fitdoctor.analysis.rows import Row, rows_of
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration
-
-PAGE = __doc__ or ""
 
 SLOWER = 1.25
 # Fewer rows, or a shorter run, show noise rather than a trend.
 MIN_ROWS = 60
 MIN_NS = 5e9
-ROWS_PER_THIRD = 5
+ROWS_PER_PART = 5
 OTHERS_LIMIT = 0.15
 # Of the growth: then that is where it grows.
 MOST_OF_IT = 0.5
+# From one tenth of the run to the next, this share of the changes must be upwards.
+MOSTLY_RISING = 0.7
+# No single change may be more than this part of the growth, and this part of the first steps.
+LARGEST_JUMP = 0.5
+NOISE = 0.05
+# The first third may have been faster for another reason, too.
+LOWER_END = 0.85
+
+PAGE = page(__doc__, globals())
 
 
-class SlowsDown:
+class SlowsDown(Rule):
     """EN004."""
 
     code = "EN004"
     name = "slows-down"
     summary = "steps become slower and slower"
     page = PAGE
-    safety: Safety = "advice"
+    safety = "advice"
+    # Recompiling makes some steps slower than others.
+    explained_by = frozenset({"CO001", "CO002"})
+
+    def is_explained(
+        self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]
+    ) -> bool:
+        """Also by a callback whose own work grows."""
+        if finding.evidence.get("in_callbacks") and any(one.rule == "CB001" for one in others):
+            return True
+        return super().is_explained(finding, others, kept)
 
     def detect(self, view: View) -> Finding | None:
         """A trend over the whole run, not a few slow steps."""
-        if view.is_group:
-            times = [call.dur for call in view.recorded.calls[1:]]
-            pairs = [(float(ns), 1) for ns in times]
-        else:
-            pairs = [
-                (_own(row), row.executions)
-                for row in rows_of(view.recorded)
-                if row.period is not None
-                and not row.compiled
-                and (row.others_cores or 0.0) <= OTHERS_LIMIT
-            ]
-        if len(pairs) < MIN_ROWS or sum(ns for ns, _ in pairs) < MIN_NS:
+        steps = _steps(view)
+        if len(steps) < MIN_ROWS or sum(ns for ns, _ in steps) < MIN_NS:
             return None
-        third = len(pairs) // 3
+        each = [ns / count for ns, count in steps]
+        third = len(each) // 3
         first, middle, last = (
-            statistics.median(ns / n for ns, n in part)
-            for part in (pairs[:third], pairs[third : 2 * third], pairs[2 * third :])
+            statistics.median(part)
+            for part in (each[:third], each[third : 2 * third], each[2 * third :])
         )
-        if last < SLOWER * first or not first < middle < last or not _is_steady(pairs, first, last):
+        if last < SLOWER * first or not first < middle < last or not _is_steady(each, first, last):
             return None
-        now = statistics.fmean(ns / n for ns, n in pairs)
-        ratio = max(1.0, now / first)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"the first steps took {duration(first)}, the last ones {duration(last)}, "
-                "and they keep growing"
-            ),
-            gain=Interval(ratio, max(1.0, ratio * 0.85), max(ratio, last / first)),
-            cure=Cure(
+        ratio = max(1.0, statistics.fmean(each) / max(1.0, first))
+        return self.finding(
+            view,
+            f"the first steps took {duration(first)}, the last ones {duration(last)}, "
+            "and they keep growing",
+            Cure(
                 self.safety,
                 "find what grows with every step: lists that keep tensors, ops added to a graph, "
                 "files in one folder",
+            ),
+            saves={"step": Interval.exact(view.costs.total.value * (1 - 1 / ratio))},
+            predicted=Interval(
+                ratio, max(1.0, LOWER_END * ratio), max(ratio, last / max(1.0, first))
             ),
             evidence={
                 "first_ns": round(first),
@@ -109,8 +120,18 @@ class SlowsDown:
                 "last_ns": round(last),
                 "in_callbacks": _grows_in_callbacks(view, last - first),
             },
-            saves={"step": Interval.exact(view.costs.total.value * (1 - 1 / ratio))},
         )
+
+
+def _steps(view: View) -> list[tuple[float, int]]:
+    """Time and number of steps of every undisturbed row; of a group, of every call."""
+    if view.is_group:
+        return [(float(call.dur), 1) for call in view.recorded.calls[1:]]
+    return [
+        (_own(row), row.executions)
+        for row in rows_of(view.recorded)
+        if row.period is not None and not row.compiled and (row.others_cores or 0.0) <= OTHERS_LIMIT
+    ]
 
 
 def _grows_in_callbacks(view: View, grown: float) -> bool:
@@ -128,16 +149,19 @@ def _own(row: Row) -> float:
     return max(0.0, float(row.period or 0) - (row.wait or 0.0))
 
 
-def _is_steady(pairs: list[tuple[float, int]], first: float, last: float) -> bool:
-    """Whether the growth is spread over the run: a single jump is another story."""
-    tenth = max(ROWS_PER_THIRD, len(pairs) // 10)
+def _is_steady(each: list[float], first: float, last: float) -> bool:
+    """Whether the growth is spread over the run: a single jump has another cause."""
+    tenth = max(ROWS_PER_PART, len(each) // 10)
     medians = [
-        statistics.median(ns / n for ns, n in pairs[i : i + tenth])
-        for i in range(0, len(pairs) - tenth + 1, tenth)
+        statistics.median(each[i : i + tenth]) for i in range(0, len(each) - tenth + 1, tenth)
     ]
-    rises = sum(later > earlier for earlier, later in itertools.pairwise(medians))
-    largest = max((later - earlier for earlier, later in itertools.pairwise(medians)), default=0.0)
-    return rises >= 0.7 * (len(medians) - 1) and largest <= 0.5 * (last - first) + 0.05 * first
+    changes = [later - earlier for earlier, later in itertools.pairwise(medians)]
+    rises = sum(change > 0 for change in changes)
+    largest = max(changes, default=0.0)
+    return (
+        rises >= MOSTLY_RISING * (len(medians) - 1)
+        and largest <= LARGEST_JUMP * (last - first) + NOISE * first
+    )
 
 
 RULE = SlowsDown()

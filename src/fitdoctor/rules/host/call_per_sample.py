@@ -8,9 +8,9 @@ Each of these calls builds a data pipeline, callbacks and an iterator before its
 TensorFlow that takes 20 to 50 ms, whatever the batch: far more than the step.
 
 ## Evidence
-- at least 8 calls from the same line with at most 4 steps each;
-- the same work through `predict_on_batch`, `train_on_batch` or `test_on_batch`, timed on your
-  own model and your own data, is faster by 5 % or more of the loop.
+- at least ${GROUP_CALLS} calls from the same line with at most ${GROUP_STEPS_PER_CALL} steps each;
+- the same work through `predict_on_batch`, `train_on_batch` or `test_on_batch`, timed in turns
+  with the call on your own model and data, is faster by ${CLEARLY_FASTER:gain} or more.
 
 ## Predicted gain
 The loop's time per round, with the call replaced by the measured alternative. Your own code
@@ -40,105 +40,106 @@ no callbacks, no History object, no epochs. Calls with callbacks are therefore u
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
+from fitdoctor.contract import limits
+from fitdoctor.contract.evidence.loop import CallAlternatives
+from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.findings.edits import Edit, RenameCall
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, factor
 
-PAGE = __doc__ or ""
-
-# An alternative must beat the call itself by this much in the same interleaved trial.
-# Steps per call of a fit that train_on_batch can stand for.
+# Steps per call of a fit that train_on_batch can replace.
 ONE_STEP = 1.2
+# An alternative must beat the call itself by this much in the same interleaved trial.
 CLEARLY_FASTER = 1.1
+# The first alternative keeps the numbers: it is the choice unless another is this much faster.
+AS_FAST = 1.2
 # Arrays of one batch, which the other calls take as they are.
 ARRAYS = ("ndarray", "Tensor", "ArrayImpl")
 
+PAGE = page(__doc__, vars(limits) | globals())
 
-class CallPerSample:
+
+class CallPerSample(Rule):
     """HO001."""
 
     code = "HO001"
     name = "call-per-sample"
     summary = "predict, fit or evaluate is called for one small batch at a time"
     page = PAGE
-    safety: Safety = "safe"
+    safety = "safe"
 
     def detect(self, view: View) -> Finding | None:
         """A group of short calls, and a measured alternative that is faster."""
-        data = view.result("alternatives")
-        if not view.is_group or data is None:
+        tried = view.found(CallAlternatives)
+        if not view.is_group or tried is None:
             return None
-        same = from_windows(data["same"]["ns"])
-        best = _best(data["alternatives"])
+        same = from_windows(tried.same.ns)
+        best = _best(tried.alternatives)
         if same is None or best is None:
             return None
         name, alternative = best
         if alternative.value * CLEARLY_FASTER > same.value:
             return None
-        if view.recorded.kind == "fit" and view.costs.steps > ONE_STEP * view.costs.calls:
+        kind, calls = view.recorded.kind, view.costs.calls
+        if kind == "fit" and view.costs.steps > ONE_STEP * calls:
             return None  # train_on_batch is one step, and these calls take several
-        parts = view.costs.parts
-        # A function that is traced anew is traced anew in the other call as well.
-        outside = parts.get("between_calls", 0.0) + parts.get("compile", 0.0)
-        in_call = max(0.0, view.costs.total.value - outside)
-        ratio = alternative.divided_by(same)
-        saved = Interval(
-            in_call * (1 - ratio.value),
-            max(0.0, in_call * (1 - min(1.0, ratio.high))),
-            in_call * (1 - ratio.low),
-        )
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"{view.recorded.kind} was called {view.costs.calls} times for one small batch "
-                "each: "
-                f"{duration(same.value)} a call, {duration(alternative.value)} with {name} "
-                f"({factor(same.value / alternative.value)}× on this model)"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(
-                _safety(view.recorded.kind),
-                f"call model.{name} instead of {view.recorded.kind}",
-                _edits(view, name),
-            ),
+        return self.finding(
+            view,
+            f"{kind} was called {calls} times for one small batch each: "
+            f"{duration(same.value)} a call, {duration(alternative.value)} with {name} "
+            f"({factor(same.value / alternative.value)}× on this model)",
+            Cure(_safety(kind), f"call model.{name} instead of {kind}", _edits(view, name)),
+            saves={"start_up": _saved(view, alternative.divided_by(same))},
             evidence={
-                "calls": view.costs.calls,
+                "calls": calls,
                 "call_ns": round(same.value),
                 "alternative": name,
                 "alternative_ns": round(alternative.value),
-                "between_calls_ns": round(parts.get("between_calls", 0.0)),
+                "between_calls_ns": round(view.costs.parts.get("between_calls", 0.0)),
             },
-            saves={"start_up": saved},
         )
 
 
-def _best(alternatives: dict[str, Any]) -> tuple[str, Interval] | None:
-    """The fastest; of two within a few per cent the first, which keeps the numbers."""
-    timed = {name: from_windows(data["ns"]) for name, data in alternatives.items()}
+def _saved(view: View, left: Interval) -> Interval:
+    """What the other call saves of a round, which it leaves this share of.
+
+    A function that is traced again in every call is traced again in the other call as well.
+    """
+    parts = view.costs.parts
+    outside = parts.get("between_calls", 0.0) + parts.get("compile", 0.0)
+    in_call = max(0.0, view.costs.total.value - outside)
+    return Interval(
+        in_call * (1 - left.value),
+        max(0.0, in_call * (1 - min(1.0, left.high))),
+        in_call * (1 - left.low),
+    )
+
+
+def _best(alternatives: Mapping[str, Timed]) -> tuple[str, Interval] | None:
+    """The fastest; of two that are about as fast the first, which keeps the numbers."""
+    timed = {name: from_windows(one.ns) for name, one in alternatives.items()}
     found = [(name, value) for name, value in timed.items() if value is not None]
     if not found:
         return None
     first = found[0]
     best = min(found, key=lambda item: item[1].value)
-    return first if first[1].value <= 1.2 * best[1].value else best
+    return first if first[1].value <= AS_FAST * best[1].value else best
 
 
 def _edits(view: View, to: str) -> tuple[Edit, ...]:
     """The other call's name, where every call was one step on arrays.
 
-    Not for evaluate: test_on_batch goes on counting where evaluate starts anew.
+    Not for evaluate: test_on_batch keeps counting where evaluate starts from scratch.
     """
     recorded = view.recorded
-    given = str(recorded.detail.get("input", ""))
+    given = recorded.detail.input or ""
     if not recorded.file or not recorded.line or not given.endswith(ARRAYS):
         return ()
     if any(call.steps != 1 for call in recorded.calls):

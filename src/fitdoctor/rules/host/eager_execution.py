@@ -10,7 +10,8 @@ step, and nothing is fused. Usual causes: `run_eagerly=True` left from debugging
 
 ## Evidence
 - `run_eagerly` is set, or the loop's body calls no compiled function;
-- the same step compiled, tried on your own model and batch, is faster by 5 % or more.
+- the same step compiled, tried on your own model and batch, is faster by
+  ${CLEARLY_FASTER:gain} or more.
 
 ## Predicted gain
 The measured compiled step in place of the eager one. For a loop body without a function of its
@@ -40,7 +41,7 @@ def train_step(x, y):
 
 ## Fix safety
 `run_eagerly` off: bit for bit the same on TensorFlow; rounding may differ on JAX. A step of your
-own is safe where some steps of it, compiled, left the very same weights as op by op: a graph may
+own is safe where some steps of it, compiled, left exactly the same weights as op by op: a graph may
 be rewritten, and draws its random numbers from other states. Python side effects inside the step
 (prints, appends) run only while tracing: a function with them is not decorated. Numbers that it
 only returns (`.numpy()`, `float()`) are read by a function around it.
@@ -51,138 +52,114 @@ On torch Keras always runs eagerly; that is not a fault of the script.
 
 from __future__ import annotations
 
-from typing import Any
-
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.loop import CompiledAgrees, CompiledLoop, CompiledStep
+from fitdoctor.contract.evidence.step import CompiledFit
 from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword, DropSetting, Edit
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain, saved_leaving
+from fitdoctor.pricing.joint import saved_leaving
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import compile_place
 from fitdoctor.units import duration
-
-PAGE = __doc__ or ""
 
 # The compiled step must be this much faster; less may be noise of the trial.
 CLEARLY_FASTER = 1.1
 # A stand-in step leaves out the user's own loss, metrics and bookkeeping.
 STAND_IN = Interval(1.25, 1.0, 1.7)
+# How well the ledger alone knows the body of a loop.
+BODY_ERROR = 0.05
+
+PAGE = page(__doc__, globals())
 
 
-class EagerExecution:
+class EagerExecution(Rule):
     """HO004."""
 
     code = "HO004"
     name = "eager-execution"
     summary = "the training step runs op by op in Python instead of compiled"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """An eager step, and the same step compiled in a trial."""
         return self._fit(view) or self._switched_loop(view) or self._loop(view)
 
     def _fit(self, view: View) -> Finding | None:
-        compiled = view.probe_ns("graph_trial")
-        if compiled is None or view.frozen is None:
+        trial, compiled = view.found(CompiledFit), view.timed(CompiledFit)
+        if trial is None or compiled is None or view.frozen is None:
             return None
         if compiled.value * CLEARLY_FASTER > view.frozen.value:
             return None
-        recorded = view.recorded
-        data = view.result("graph_trial") or {}
-        own = Where(recorded.file, recorded.line or 0) if recorded.file else None
-        switch = data.get("switch")
-        return self._finding(
+        switch = trial.switch
+        return self._priced(
             view,
             view.frozen,
             compiled,
-            _switched_at(data) or own,
             f"{switch} is set" if switch else "run_eagerly is set",
             _off(switch) if switch else "remove run_eagerly=True from compile()",
-            left=_in_keras_loop(view, compiled),
-            edits=_switched_off(data) if switch else _not_eager(view),
+            where=_place(trial),
+            left=_in_keras_loop(view, trial, compiled),
+            edits=_switched_off(trial) if switch else _not_eager(view),
         )
 
     def _switched_loop(self, view: View) -> Finding | None:
         """All functions of the process run eagerly; the loop itself was seen with them compiled."""
-        data = view.result("compiled_loop")
-        compiled = from_windows(data["ns"]) if data else None
-        if data is None or compiled is None:
+        trial, compiled = view.found(CompiledLoop), view.timed(CompiledLoop)
+        if trial is None or compiled is None:
             return None
-        eager = self._eager_body(view, {})
-        if eager is None or compiled.value * CLEARLY_FASTER > eager.value:
+        eager = _eager_body(view)
+        if compiled.value * CLEARLY_FASTER > eager.value:
             return None
-        where = _switched_at(data) or place_of(view.recorded)
-        switch = str(data["switch"])
-        return self._finding(
+        return self._priced(
             view,
             eager,
             compiled,
-            where,
-            f"{switch} is set",
-            _off(switch),
-            edits=_switched_off(data),
+            f"{trial.switch} is set",
+            _off(trial.switch),
+            where=_place(trial),
+            edits=_switched_off(trial),
         )
 
     def _loop(self, view: View) -> Finding | None:
-        data = view.result("compiled_step")
-        if view.recorded.kind != "loop" or data is None:
+        trial, compiled = view.found(CompiledStep), view.timed(CompiledStep)
+        if view.recorded.kind != "loop" or trial is None or compiled is None:
             return None
-        compiled = from_windows(data["ns"])
-        stands_in = data.get("stands_for") == "reference"
-        eager = self._eager_body(view, data)
-        if compiled is None or eager is None:
+        # The eager step timed in the same trial, where there was one.
+        eager = from_windows(trial.eager.ns) if trial.eager else _eager_body(view)
+        if eager is None or compiled.value * CLEARLY_FASTER > eager.value:
             return None
-        if compiled.value * CLEARLY_FASTER > eager.value:
-            return None
+        stands_in = trial.stands_for == "reference"
         if stands_in:
             compiled = Interval(
                 compiled.value * STAND_IN.value,
                 compiled.low * STAND_IN.low,
                 compiled.high * STAND_IN.high,
             )
-        recorded = view.recorded
-        where = place_of(recorded)
-        if data.get("file"):
-            where = Where(str(data["file"]), int(data["line"]))
-        decorator = "@jax.jit" if view.backend == "jax" else "@tf.function"
-        cure = (
-            f"put the loop's body into a function with {decorator}"
-            if stands_in
-            else f"decorate {data.get('function')} with {decorator}"
-            + ("; numbers of tensors have to be read outside" if data.get("numbers_read") else "")
-        )
-        return self._finding(
+        agrees = view.found(CompiledAgrees)
+        return self._priced(
             view,
             eager,
             compiled,
-            where,
             "the loop's body calls no compiled function",
-            cure,
-            edits=() if stands_in else _decorated(view, data),
-            same=bool((view.result("compiled_agrees") or {}).get("same")),
+            _compile_it(view, trial, stands_in=stands_in),
+            where=_place(trial),
+            edits=() if stands_in else _decorated(view, trial),
+            same=agrees is not None and agrees.same,
         )
 
-    @staticmethod
-    def _eager_body(view: View, data: dict[str, object]) -> Interval | None:
-        """The eager step timed in the same trial, or the loop's whole body."""
-        eager = data.get("eager")
-        if isinstance(eager, dict):
-            return from_windows(eager["ns"])
-        if view.frozen is not None:
-            return view.frozen
-        return Interval.around(view.costs.parts["step"], 0.05)
-
-    def _finding(
+    def _priced(
         self,
         view: View,
         eager: Interval,
         compiled: Interval,
-        where: Where | None,
         cause: str,
         cure: str,
+        *,
+        where: Where | None,
         left: Interval | None = None,
         edits: tuple[Edit, ...] = (),
         same: bool = True,
@@ -192,32 +169,30 @@ class EagerExecution:
             ratio = compiled.divided_by(eager)
             step = min(max(view.costs.parts["step"], eager.value), view.costs.total.value)
             left = ratio.scaled(step) + Interval.exact(view.costs.total.value - step)
-        saved = saved_leaving(view.costs.total, left)
-        return Finding(
-            rule=self.code,
-            name=self.name,
+        return self.finding(
+            view,
+            f"{cause}: a step takes {duration(eager.value)} op by op, "
+            f"{duration(compiled.value)} compiled",
+            Cure("safe" if same and view.backend == "tensorflow" else "unsafe", cure, edits),
+            saves={"step": saved_leaving(view.costs.total, left)},
             where=where,
-            message=(
-                f"{cause}: a step takes {duration(eager.value)} op by op, "
-                f"{duration(compiled.value)} compiled"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure("safe" if same and view.backend == "tensorflow" else "unsafe", cure, edits),
-            evidence={
-                "eager_ns": round(eager.value),
-                "compiled_ns": round(compiled.value),
-            },
-            saves={"step": saved},
+            evidence={"eager_ns": round(eager.value), "compiled_ns": round(compiled.value)},
         )
 
 
-def _switched_at(data: dict[str, Any]) -> Where | None:
-    return Where(str(data["file"]), int(data["line"])) if data.get("file") else None
+def _eager_body(view: View) -> Interval:
+    """The eager step on a frozen batch, or the loop's whole body."""
+    return view.frozen or Interval.around(view.costs.parts["step"], BODY_ERROR)
 
 
-def _switched_off(data: dict[str, Any]) -> tuple[Edit, ...]:
-    where = _switched_at(data)
-    name = str(data["switch"]).partition("(")[0].split(".")[-1]
+def _place(trial: CompiledFit | CompiledLoop | CompiledStep) -> Where | None:
+    """Where the switch is set or the step is defined."""
+    return Where(trial.file, trial.line or 0) if trial.file else None
+
+
+def _switched_off(trial: CompiledFit | CompiledLoop) -> tuple[Edit, ...]:
+    where = _place(trial)
+    name = (trial.switch or "").partition("(")[0].split(".")[-1]
     return (DropSetting(where, (name,)),) if where is not None else ()
 
 
@@ -230,26 +205,29 @@ def _not_eager(view: View) -> tuple[Edit, ...]:
     return (DropKeyword(where, "compile", "run_eagerly"),) if where is not None else ()
 
 
-def _decorated(view: View, data: dict[str, object]) -> tuple[Edit, ...]:
-    if not data.get("file") or not data.get("function"):
+def _compile_it(view: View, trial: CompiledStep, *, stands_in: bool) -> str:
+    decorator = "@jax.jit" if view.backend == "jax" else "@tf.function"
+    if stands_in:
+        return f"put the loop's body into a function with {decorator}"
+    outside = "; numbers of tensors have to be read outside" if trial.numbers_read else ""
+    return f"decorate {trial.function} with {decorator}{outside}"
+
+
+def _decorated(view: View, trial: CompiledStep) -> tuple[Edit, ...]:
+    where = _place(trial)
+    if where is None or not trial.function:
         return ()
-    where = Where(str(data["file"]), int(str(data["line"])))
     jax = view.backend == "jax"
     decorator, imports = ("jax.jit", JAX) if jax else ("tf.function", TENSORFLOW)
-    return (Decorate(where, str(data["function"]), decorator, (imports,)),)
+    return (Decorate(where, trial.function, decorator, (imports,)),)
 
 
-def _in_keras_loop(view: View, compiled: Interval) -> Interval:
+def _in_keras_loop(view: View, trial: CompiledFit, compiled: Interval) -> Interval:
     """The compiled step with Keras's loop around it and the loading of a batch."""
-    data = view.result("graph_trial") or {}
-    in_loop = from_windows(data["in_loop"]["ns"]) if data.get("in_loop") else None
-    if in_loop is None:
-        in_loop = compiled
+    in_loop = from_windows(trial.in_loop.ns) or compiled
     if view.loader is not None:
-        loading = view.loader.ns
-    else:
-        loading = Interval.exact(view.costs.parts.get("input_wait", 0.0))
-    return in_loop + loading
+        return in_loop + view.loader.ns
+    return in_loop + Interval.exact(view.costs.parts.get("input_wait", 0.0))
 
 
 RULE = EagerExecution()

@@ -4,17 +4,18 @@
 Epochs of a few steps: what Keras does once per epoch and per validation takes the time.
 
 ## Why it is slow
-Each epoch has a fixed price, a new iterator, callbacks, the reading of metrics; each validation
-pass another one, however small the validation set. Both are about 20 to 50 ms on TensorFlow. With
+Each epoch has a fixed cost: a new iterator, callbacks, the reading of metrics. Each validation pass
+has another one, however small the validation set. Both are about 20 to 50 ms on TensorFlow. With
 8 steps of 1 ms per epoch, training is a fraction of it.
 
 ## Evidence
-- epochs of at most 50 steps, three or more of them seen;
-- time per epoch outside the steps (between epochs, validation of a few batches, the start of a
-  new `fit`) is 30 % or more of the whole.
+- epochs of at most ${FEW_STEPS} steps, ${MIN_EPOCHS} or more of them seen;
+- time per epoch outside the steps (between epochs, validation of at most ${FEW_VALIDATION_STEPS}
+  batches, the start of a new `fit`) is ${FIXED_SHARE:percent} or more of the whole.
 
 ## Predicted gain
-Where each epoch is validated: a validation every 10 epochs. Otherwise: epochs of 50 steps.
+Where validation is ${VALIDATION_SHARE:percent} or more of that time: a validation every
+${VALIDATION_EVERY} epochs. Otherwise: epochs of ${FEW_STEPS} steps.
 
 ## Example
 ```python
@@ -39,19 +40,20 @@ epochs; arrays are not, since `fit` goes over them once in an epoch.
 
 from __future__ import annotations
 
-import statistics
+from collections.abc import Mapping
 
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.loading import ArrayConversion
 from fitdoctor.findings.edits import LongerEpochs
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.intervals import Interval
+from fitdoctor.pricing.array_conversion import conversions, later_start_up
 from fitdoctor.pricing.joint import gain
-from fitdoctor.rules.input.array_conversion import conversions
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.keras_callbacks import BUILT_IN_CALLBACKS
 from fitdoctor.rules.support.places import validated_every
 from fitdoctor.units import duration, percent
-
-PAGE = __doc__ or ""
 
 FEW_STEPS = 50
 MIN_EPOCHS = 3
@@ -63,19 +65,23 @@ VALIDATION_EVERY = 10
 VALIDATION_SHARE = 0.25
 # Fewer passes in one epoch are not worth a change of the source.
 LEAST_TIMES = 5
-BUILT_IN_CALLBACKS = frozenset({"History", "ProgbarLogger"})
-PRICE_ERROR = 0.15
+COST_ERROR = 0.15
+# Arrays that take this share of the start of a call explain it.
 ARRAYS_SHARE = 0.3
 
+PAGE = page(__doc__, globals())
 
-class TinyEpochs:
+
+class TinyEpochs(Rule):
     """HO003."""
 
     code = "HO003"
     name = "tiny-epochs"
     summary = "what is done once per epoch takes longer than its few steps"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
+    # Processes that start and end with every epoch are what lies between epochs.
+    explained_by = frozenset({"IN008"})
 
     def detect(self, view: View) -> Finding | None:
         """Few steps per epoch, and most of the time outside them."""
@@ -85,52 +91,49 @@ class TinyEpochs:
             return None
         if _validation_steps(view) > FEW_VALIDATION_STEPS:
             return None
-        fixed = fixed_costs(view)
-        total = view.costs.total
-        share = sum(fixed.values()) / total.value
+        fixed = _fixed_costs(view)
+        share = sum(fixed.values()) / view.costs.total.value
         if share < FIXED_SHARE:
             return None
+        saves, cure = self._cured(view, fixed, steps)
+        return self.finding(
+            view,
+            f"an epoch has {steps:.0f} steps of {duration(_step_of(view))}; beside them "
+            f"{duration(sum(fixed.values()) * steps)} per epoch, {percent(share)} of the time",
+            cure,
+            saves=saves,
+            evidence={
+                "steps_per_epoch": round(steps, 1),
+                "epochs": epochs,
+                "fixed_share": round(share, 3),
+                "validation_ns_per_epoch": round(fixed.get("validation", 0.0) * steps),
+            },
+        )
+
+    def _cured(
+        self, view: View, fixed: Mapping[str, float], steps: float
+    ) -> tuple[dict[str, Interval], Cure]:
+        """What rarer validation saves, or longer epochs where there is little validation."""
         validation = fixed.get("validation", 0.0)
-        longer = 1 - max(1.0, steps) / FEW_STEPS
-        if validation >= VALIDATION_SHARE * sum(fixed.values()):
-            saves = {"validation": _about(validation * (1 - 1 / VALIDATION_EVERY))}
-            all_saved = {name: _about(ns * longer) for name, ns in fixed.items()}
-            further = gain(total, _sum(all_saved)).value
-            cure = Cure(
-                self.safety,
-                f"validation_freq={VALIDATION_EVERY}; epochs of {FEW_STEPS} steps "
-                f"(dataset.repeat, or steps_per_epoch) would give {further:.1f}x",
-                validated_every(view, VALIDATION_EVERY),
-            )
-        else:
-            saves = {name: _about(ns * longer) for name, ns in fixed.items()}
-            cure = Cure(
+        share = 1 - max(1.0, steps) / FEW_STEPS
+        longer = {name: _about(ns * share) for name, ns in fixed.items()}
+        if validation < VALIDATION_SHARE * sum(fixed.values()):
+            return longer, Cure(
                 self.safety,
                 f"longer epochs: dataset.repeat(…) or steps_per_epoch={FEW_STEPS} with as many "
                 "fewer epochs; one fit instead of many",
                 _fewer_epochs(view, steps),
             )
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"an epoch has {steps:.0f} steps of {duration(_step_of(view))}; beside them "
-                f"{duration(sum(fixed.values()) * steps)} per epoch, {percent(share)} of the time"
-            ),
-            gain=gain(total, _sum(saves)),
-            cure=cure,
-            evidence={
-                "steps_per_epoch": round(steps, 1),
-                "epochs": epochs,
-                "fixed_share": round(share, 3),
-                "validation_ns_per_epoch": round(validation * steps),
-            },
-            saves=saves,
+        further = gain(view.costs.total, sum(longer.values(), start=Interval.exact(0.0))).value
+        return {"validation": _about(validation * (1 - 1 / VALIDATION_EVERY))}, Cure(
+            self.safety,
+            f"validation_freq={VALIDATION_EVERY}; epochs of {FEW_STEPS} steps "
+            f"(dataset.repeat, or steps_per_epoch) would give {further:.1f}x",
+            validated_every(view, VALIDATION_EVERY),
         )
 
 
-def fixed_costs(view: View) -> dict[str, float]:
+def _fixed_costs(view: View) -> dict[str, float]:
     """Nanoseconds per step that are paid per epoch or per call, not per step."""
     names = ["epoch_gap", "validation"]
     if not _starts_with_arrays(view):
@@ -151,28 +154,23 @@ def _step_of(view: View) -> float:
 
 def _cast_between(view: View) -> float:
     """What casting arrays takes between epochs, per step: longer epochs are not its cure."""
-    measured = view.result("array_conversion")
-    if not measured or not measured["cast_bytes"]:
+    measured = view.found(ArrayConversion)
+    if measured is None or not measured.cast_bytes:
         return 0.0
-    each = max(0, measured["as_is_ns"] - measured["cast_before_ns"])
-    return float(each * conversions(view, measured)[1])
+    each = max(0, measured.as_is_ns - measured.cast_before_ns)
+    return each * conversions(view, measured)[1]
 
 
 def _starts_with_arrays(view: View) -> bool:
     """Whether copying or casting arrays explains the start of each call, which is IN009's."""
-    measured = view.result("array_conversion")
-    starts = [c.start_up for c in view.recorded.calls[1:] if c.start_up is not None]
-    if not measured or not starts:
+    measured, start_up = view.found(ArrayConversion), later_start_up(view)
+    if measured is None or start_up is None:
         return False
-    return bool(measured["as_is_ns"] >= ARRAYS_SHARE * statistics.median(starts))
+    return measured.as_is_ns >= ARRAYS_SHARE * start_up
 
 
-def _validation_steps(view: View) -> float:
-    steps = [
-        int(event.detail.get("steps") or 0)
-        for event in view.recorded.events
-        if event.name == "validation"
-    ]
+def _validation_steps(view: View) -> int:
+    steps = [e.detail.steps or 0 for e in view.recorded.events if e.name == "validation"]
     return max(steps, default=0)
 
 
@@ -182,12 +180,11 @@ def _fewer_epochs(view: View, steps: float) -> tuple[LongerEpochs, ...]:
     Only by a divisor of the epochs: the training has as many steps as before.
     """
     recorded = view.recorded
-    epochs = recorded.detail.get("epochs")
+    epochs = recorded.detail.epochs
     watched = {total.name for total in recorded.callbacks} - BUILT_IN_CALLBACKS
-    is_tf_data = view.input.get("kind") == "tf.data"
-    if not recorded.file or not recorded.line or watched or not is_tf_data:
+    if not recorded.file or not recorded.line or watched or view.input.kind != "tf.data":
         return ()
-    if not isinstance(epochs, int) or len(recorded.calls) != 1:
+    if epochs is None or len(recorded.calls) != 1:
         return ()
     most = max(1, round(FEW_STEPS / max(1.0, steps)))
     times = max(number for number in range(1, most + 1) if epochs % number == 0)
@@ -197,14 +194,7 @@ def _fewer_epochs(view: View, steps: float) -> tuple[LongerEpochs, ...]:
 
 
 def _about(ns: float) -> Interval:
-    return Interval(ns, ns * (1 - PRICE_ERROR), ns)
-
-
-def _sum(saves: dict[str, Interval]) -> Interval:
-    total = Interval.exact(0.0)
-    for saved in saves.values():
-        total = total + saved
-    return total
+    return Interval(ns, ns * (1 - COST_ERROR), ns)
 
 
 RULE = TinyEpochs()

@@ -11,14 +11,14 @@ Keras makes a new iterator before and after each.
 
 ## Evidence
 - converting these arrays was timed; with the number of times that Keras does it, it explains at
-  least 30 % of the start of each call and of what lies between epochs;
-- arrays of the right type are told of only where several calls of the same line copy them.
+  least ${CONVERTED_SHARE:percent} of the start of each call and of what lies between epochs;
+- arrays of the right type are reported only where several calls of the same line copy them.
 
 ## Predicted gain
 Where the arrays have to be cast: the difference of converting them as they are and cast before,
-each time. Where that is less than half of what one call instead of many saves, or nothing has to be
-cast: the start-up of all calls but one, most of what lies between them, and, where a call has fewer
-than 50 steps, what its steps take longer than on a frozen batch.
+each time. Where that is less than ${MOST_OF_IT:percent} of what one call instead of many saves, or
+nothing has to be cast: the start-up of all calls except one, most of what lies between them, and,
+where a call has ${FEW_STEPS} steps or fewer, what its steps take longer than on a frozen batch.
 
 ## Example
 ```python
@@ -43,36 +43,41 @@ One call of `fit` on TensorFlow, or epochs of many steps: the conversion does no
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.loading import ArrayConversion as Converted
 from fitdoctor.findings.edits import CastBefore, Edit, OneFit
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
+from fitdoctor.pricing.array_conversion import conversions, later_start_up
 from fitdoctor.pricing.joint import gain
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, size
 
-PAGE = __doc__ or ""
-
-EXPLAINED_SHARE = 0.3
-# One call instead of many leaves nothing of their start-up, but for its own.
+# Converting the arrays takes at least this share of what recurs with calls and epochs.
+CONVERTED_SHARE = 0.3
+# One call instead of many leaves nothing of their start-up, except for its own.
 ONE_START = 0.98
 # What is left of a call's end between two epochs of one call is not known well.
 ONE_END = 0.7
 # Conversion is timed on a part of the arrays.
 ERROR = 0.25
+# A cast takes this share of a part of the step at most (likely, at best).
+LIKELY_MOST, MOST = 0.97, 0.99
 # A cast is the smaller change: it is the cure where it saves this share of what one call saves.
 MOST_OF_IT = 0.5
-# A call of fewer steps hardly gets past its beginning.
+# A call of so few steps hardly gets past its beginning.
 FEW_STEPS = 50
 POSITIONS = {"x": 0, "y": 1}
 
+PAGE = page(__doc__, globals())
+
 
 class Plan(NamedTuple):
-    """One way to be rid of the conversions: what it saves of which part, and how it is said."""
+    """One way to avoid the conversions: what it saves of which part, and its words."""
 
     saves: dict[str, Interval]
     summary: str
@@ -84,104 +89,77 @@ class Plan(NamedTuple):
         """Per step."""
         return sum(self.saves.values(), Interval.exact(0.0))
 
-    def gain(self, view: View) -> Interval:
-        """Of the whole step."""
-        return gain(view.costs.total, self.saved)
 
-
-class ArrayConversion:
+class ArrayConversion(Rule):
     """IN009."""
 
     code = "IN009"
     name = "array-conversion"
     summary = "every call, or epoch, copies or casts the whole arrays again"
     page = PAGE
-    safety: Safety = "safe"
+    safety = "safe"
 
     def detect(self, view: View) -> Finding | None:
         """What recurs with calls and epochs, and the arrays explain it."""
-        measured = view.result("array_conversion")
-        if not measured:
+        measured = view.found(Converted)
+        if measured is None:
             return None
-        start_up = _later_start_up(view)
+        start_up = later_start_up(view)
         in_start, in_gaps = conversions(view, measured)
-        casts = measured["cast_bytes"] > 0
+        casts = measured.cast_bytes > 0
         recurring = view.costs.parts.get("start_up", 0.0) if start_up else 0.0
         if casts and in_gaps:
             recurring += view.costs.parts.get("epoch_gap", 0.0)
-        conversion = measured["as_is_ns"] * (in_start + in_gaps)
-        if not recurring or conversion < EXPLAINED_SHARE * recurring:
+        conversion = measured.as_is_ns * (in_start + in_gaps)
+        if not recurring or conversion < CONVERTED_SHARE * recurring:
             return None
-        plans = [_cast_once(view, measured, in_start, in_gaps)] if casts else []
-        if start_up:
-            plans.append(_one_call(view, measured, casts=casts))
-        if not plans:
+        cast = _cast_once(view, measured, in_start, in_gaps) if casts else None
+        plan = _better(view, cast, _one_call(view, measured, in_gaps) if start_up else None)
+        if plan is None:
             return None
-        plan = _better(view, plans)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=_message(view, measured, start_up, in_gaps),
-            gain=plan.gain(view),
-            cure=Cure(plan.safety, plan.summary, plan.edits),
+        return self.finding(
+            view,
+            _message(measured, start_up, in_gaps),
+            Cure(plan.safety, plan.summary, plan.edits),
+            saves=plan.saves,
             evidence={
                 "start_up_ns": None if start_up is None else round(start_up),
-                "conversion_ns": measured["as_is_ns"],
-                "conversion_if_cast_ns": measured["cast_before_ns"],
-                "conversions_per_epoch": measured.get("per_epoch", 0),
-                "bytes": measured["bytes"],
+                "conversion_ns": measured.as_is_ns,
+                "conversion_if_cast_ns": measured.cast_before_ns,
+                "conversions_per_epoch": measured.per_epoch,
+                "bytes": measured.bytes,
                 "calls": len(view.recorded.calls),
             },
-            saves=plan.saves,
         )
 
 
-def _later_start_up(view: View) -> float | None:
-    """What a call takes before its first step; the first call of all also builds and compiles."""
-    starts = [c.start_up for c in view.recorded.calls[1:] if c.start_up is not None]
-    return statistics.median(starts) if starts and view.costs.parts.get("start_up") else None
-
-
-def conversions(view: View, measured: dict[str, Any]) -> tuple[float, float]:
-    """How often the arrays are converted, per step: at the start of calls, and between epochs."""
-    calls, steps = view.recorded.calls, max(1, view.costs.steps)
-    per_epoch = measured.get("per_epoch", 0)
-    # The first conversion of a call is part of its start.
-    between = sum(max(0, per_epoch * call.epochs - 1) for call in calls)
-    return (len(calls) - 1) / steps, between / steps
-
-
-def _cast_once(view: View, measured: dict[str, Any], in_start: float, in_gaps: float) -> Plan:
-    each = max(0, measured["as_is_ns"] - measured["cast_before_ns"])
+def _cast_once(view: View, measured: Converted, in_start: float, in_gaps: float) -> Plan:
+    each = max(0, measured.as_is_ns - measured.cast_before_ns)
     saves = {
         part: _at_most(each * times, view.costs.parts.get(part, 0.0))
         for part, times in (("start_up", in_start), ("epoch_gap", in_gaps))
         if times and view.costs.parts.get(part)
     }
-    summary = f'cast once before training: x = x.astype("{measured["floatx"]}")'
+    summary = f'cast once before training: x = x.astype("{measured.floatx}")'
     return Plan(saves, summary, "safe", _casts(view, measured))
 
 
 def _at_most(saved: float, part: float) -> Interval:
     """What the cure takes of a part, which keeps a little."""
     return Interval(
-        min(saved, 0.97 * part),
-        min(saved / (1 + ERROR), 0.97 * part),
-        min(saved * (1 + ERROR), 0.99 * part),
+        min(saved, LIKELY_MOST * part),
+        min(saved / (1 + ERROR), LIKELY_MOST * part),
+        min(saved * (1 + ERROR), MOST * part),
     )
 
 
-def _one_call(view: View, measured: dict[str, Any], *, casts: bool) -> Plan:
+def _one_call(view: View, measured: Converted, in_gaps: float) -> Plan:
     """One call starts once, and ends only once: what is between its epochs is far less."""
+    casts = measured.cast_bytes > 0
     start_up, gap = (view.costs.parts.get(part, 0.0) for part in ("start_up", "epoch_gap"))
-    if measured.get("per_epoch", 0):
-        # Its epochs still convert, but no more than copies where they are cast before.
-        each = measured["cast_before_ns"] if casts else measured["as_is_ns"]
-        kept = each * conversions(view, measured)[1]
-        most = max(0.0, gap - kept)
-    else:
-        most = gap
+    # On some backends its epochs still convert, which is only a copy where it was cast before.
+    each = measured.cast_before_ns if casts else measured.as_is_ns
+    most = max(0.0, gap - each * in_gaps)
     saves = {
         "start_up": Interval(ONE_START, ONE_START / (1 + ERROR), ONE_START).scaled(start_up),
         "epoch_gap": Interval(most * ONE_END, 0.0, most * ONE_START),
@@ -189,42 +167,40 @@ def _one_call(view: View, measured: dict[str, Any], *, casts: bool) -> Plan:
     }
     once = "call fit once with more epochs"
     if casts:
-        summary = f'cast once (x.astype("{measured["floatx"]}")), and {once}'
+        summary = f'cast once (x.astype("{measured.floatx}")), and {once}'
     else:
         summary = f"{once}, or make one tf.data.Dataset before the loop"
     # The order of the samples is drawn once, and callbacks would count other epochs.
     return Plan(saves, summary, "unsafe", (*_casts(view, measured), *_merged(view)))
 
 
-def _better(view: View, plans: Sequence[Plan]) -> Plan:
-    """The first, which is the smaller change, where it gives most of what the other one gives."""
-    first, *others = plans
-    if not others:
-        return first
-    (other,) = others
-    if first.saved.value < MOST_OF_IT * other.saved.value:
-        return other
-    more = other.gain(view).value
-    return first._replace(summary=f"{first.summary}; one call of fit for all: {more:.1f}x")
+def _better(view: View, cast: Plan | None, one_call: Plan | None) -> Plan | None:
+    """The cast, which is the smaller change, where it gives most of what one call gives."""
+    if cast is None or one_call is None:
+        return cast or one_call
+    if cast.saved.value < MOST_OF_IT * one_call.saved.value:
+        return one_call
+    more = gain(view.costs.total, one_call.saved).value
+    return cast._replace(summary=f"{cast.summary}; one call of fit for all: {more:.1f}x")
 
 
-def _message(view: View, measured: dict[str, Any], start_up: float | None, in_gaps: float) -> str:
-    verb = "cast and copy" if measured["cast_bytes"] > 0 else "copy"
-    arrays = f"{size(measured['bytes'])} of {'/'.join(measured['dtypes'])} arrays"
+def _message(measured: Converted, start_up: float | None, in_gaps: float) -> str:
+    verb = "cast and copy" if measured.cast_bytes > 0 else "copy"
+    arrays = f"{size(measured.bytes)} of {'/'.join(measured.dtypes)} arrays"
     if start_up is not None and not in_gaps:
-        spent = duration(min(start_up, measured["as_is_ns"]))
+        spent = duration(min(start_up, measured.as_is_ns))
         return (
             f"each call takes {duration(start_up)} before its first step, {spent} of it to "
             f"{verb} {arrays}"
         )
     return (
-        f"Keras takes {duration(measured['as_is_ns'])} to {verb} {arrays}, "
-        f"{measured['per_epoch']} times in every epoch"
+        f"Keras takes {duration(measured.as_is_ns)} to {verb} {arrays}, "
+        f"{measured.per_epoch} times in every epoch"
     )
 
 
 def _first_steps(view: View) -> Interval:
-    """What steps take longer because each call begins anew, where a call has few of them.
+    """What steps take longer at the beginning of a call, where a call has few of them.
 
     The threads of a new tf.data pipeline start, and the caches hold what was copied. A frozen
     step and its loading show what a step takes later on.
@@ -245,15 +221,16 @@ def _merged(view: View) -> tuple[Edit, ...]:
     return (OneFit(Where(recorded.file, recorded.line)),)
 
 
-def _casts(view: View, measured: dict[str, Any]) -> tuple[Edit, ...]:
+def _casts(view: View, measured: Converted) -> tuple[Edit, ...]:
     """A cast of each array that needs one, before the loop of calls."""
     recorded = view.recorded
     if not recorded.file or not recorded.line:
         return ()
     where = Where(recorded.file, recorded.line)
     return tuple(
-        CastBefore(where, recorded.kind, name, POSITIONS[name], str(measured["floatx"]))
-        for name in measured.get("cast_arguments") or ()
+        CastBefore(where, recorded.kind, name, POSITIONS[name], measured.floatx)
+        for name in measured.cast_arguments
+        if name in POSITIONS
     )
 
 

@@ -10,16 +10,19 @@ runs; on a fast accelerator they cost a fraction.
 The same layers called from a `PyDataset` or a torch dataset are started one operation at a time.
 
 ## Evidence
-- there is an accelerator, and training waits for its data;
-- of a tf.data pipeline: while loading alone, at least 80 % of the cores are busy, so that more
-  threads cannot help, and stages with random ops take at least a third of the CPU time of loading,
-  and cannot be cached;
-- of a `PyDataset` or a `DataLoader`: Keras layers with random numbers take at least a third of the
-  time in which a batch is made, and the step with these layers in front of the model was timed.
+- there is an accelerator, and training waits for its data: a frozen batch gains
+  ${WORTH_GAIN:gain} or more, and loading explains at least ${EXPLAINED_SHARE:percent} of that;
+- of a tf.data pipeline: while loading alone, at least ${BUSY_SHARE:percent} of the cores are busy,
+  so that more threads cannot help, and stages with random ops take at least
+  ${RANDOM_SHARE:percent} of the CPU time of loading, and cannot be cached;
+- of a `PyDataset` or a `DataLoader`: Keras layers with random numbers take at least
+  ${RANDOM_SHARE:percent} of the time in which a batch is made, and the step with these layers in
+  the model was timed: there they take less than ${WORTH_MOVING:percent} of that time.
 
 ## Predicted gain
 Loading without those stages or layers, beside the step. Layers were tried in the model; what stages
-of a tf.data pipeline cost on the accelerator is not known, so the upper end of the step is wide.
+of a tf.data pipeline cost on the accelerator is not known: they are taken to be ${FASTER_THERE}
+times faster there.
 
 ## Example
 ```python
@@ -41,130 +44,96 @@ The model trains on the CPU: the work is the same wherever it is written.
 
 from __future__ import annotations
 
-from typing import Any
-
+from fitdoctor.analysis.loader import Loader
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.loading import input_is_slow, saved_by
-from fitdoctor.units import duration
+from fitdoctor.pricing import loading
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support import slow_loader
+from fitdoctor.rules.support.places import input_place, stage_place
+from fitdoctor.units import duration, percent
 
-PAGE = __doc__ or ""
-
+# So many of the cores are busy while loading alone: more threads cannot help.
 BUSY_SHARE = 0.8
-RANDOM_SHARE = 1 / 3
-# In the model the layers take at most this part of what they take in the loader.
-WORTH_MOVING = 0.5
 # The accelerator is this much faster at the same augmentation (usual, least, most).
 FASTER_THERE = Interval(10.0, 2.0, 50.0)
 
+PAGE = page(__doc__, vars(loading) | vars(slow_loader) | globals())
 
-class HostAugmentation:
+
+class HostAugmentation(Rule):
     """IN013."""
 
     code = "IN013"
     name = "host-augmentation"
     summary = "random augmentation fills the CPU while the accelerator waits"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
+    rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:
         """An accelerator that waits for augmentation on the host."""
-        if not view.accelerators or view.loader is None or not input_is_slow(view):
+        loader = view.loader
+        if not view.accelerators or loader is None or not loading.input_is_slow(view):
             return None
-        return self._layers(view) or self._stages(view)
+        return self._layers(view, loader) or self._stages(view, loader)
 
-    def _layers(self, view: View) -> Finding | None:
+    def _layers(self, view: View, loader: Loader) -> Finding | None:
         """Layers that the loader calls were tried in the model."""
-        loader, tried = view.loader, layers_in_loader(view)
+        called, frozen = slow_loader.layers_in_loader(view), view.frozen
         left = view.left_by_change("augmented")
-        if tried is None or left is None or loader is None or view.frozen is None:
+        if called is None or left is None or frozen is None:
             return None
-        after = loader.ns.scaled(1.0 - min(1.0, tried["share"]))
-        longer = Interval(
-            view.frozen.value * max(0.0, left.value - 1.0),
-            view.frozen.value * max(0.0, left.low - 1.0),
-            view.frozen.value * max(0.0, left.high - 1.0),
-        )
-        saved = saved_by(view, after, overlapped=False).minus(longer)
-        names = ", ".join(dict.fromkeys(tried["layers"]))
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=_loader_place(view),
-            message=(
-                f"{names} take {duration(tried['layers_ns'])} of the {duration(tried['batch_ns'])} "
-                f"that making a batch takes; in the model they add {duration(longer.value)} to a "
-                f"step of {duration(view.frozen.value)}"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(self.safety, f"make {names} the first layers of the model"),
+        after = loader.ns.scaled(1.0 - min(1.0, called.share))
+        ratios = (left.value, left.low, left.high)
+        longer = Interval(*(frozen.value * max(0.0, one - 1.0) for one in ratios))
+        saved = loading.saved_by(view, after, overlapped=False).minus(longer)
+        names = ", ".join(dict.fromkeys(called.layers))
+        return self.finding(
+            view,
+            f"{names} take {duration(called.layers_ns)} of the {duration(called.batch_ns)} "
+            f"that making a batch takes; in the model they add {duration(longer.value)} to a "
+            f"step of {duration(frozen.value)}",
+            Cure(self.safety, f"make {names} the first layers of the model"),
+            saves={"input_wait": saved},
+            where=input_place(view),
             evidence={
                 "loader_ns": round(loader.ns.value),
-                "layers_share": round(tried["share"], 3),
-                "step_with_layers_ns": round(view.frozen.value * left.value),
+                "layers_share": round(called.share, 3),
+                "step_with_layers_ns": round(frozen.value * left.value),
                 "frozen_step_ns": round(view.ceiling_step.value),
             },
-            saves={"input_wait": saved},
         )
 
-    def _stages(self, view: View) -> Finding | None:
+    def _stages(self, view: View, loader: Loader) -> Finding | None:
         """All cores busy, and random stages of a pipeline that take much of it."""
-        loader = view.loader
-        if loader is None or loader.cores < BUSY_SHARE * view.cpus:
-            return None
         random = [stage for stage in view.stages if stage.random and not stage.python]
+        if not random or loader.cores < BUSY_SHARE * view.cpus:
+            return None
         work = sum(stage.own_cpu_ns or 0.0 for stage in random)
         whole = loader.ns.value * loader.cores
-        if not random or work < RANDOM_SHARE * whole:
+        if work < slow_loader.RANDOM_SHARE * whole:
             return None
         share = min(1.0, work / whole)
-        moved = loader.ns.scaled(share)
-        there = Interval(
-            moved.value / FASTER_THERE.value,
-            moved.low / FASTER_THERE.high,
-            moved.high / FASTER_THERE.low,
-        )
-        saved = saved_by(view, loader.ns.scaled(1.0 - share) + there, overlapped=False)
-        stage = max(random, key=lambda one: one.work_ns)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=Where(stage.file, stage.line or 0) if stage.file else None,
-            message=(
-                f"random stages take {share:.0%} of loading a batch "
-                f"({duration(loader.ns.value)}, all {view.cpus} cores busy) while the accelerator "
-                "waits"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(self.safety, "use Keras augmentation layers inside the model"),
+        there = loader.ns.scaled(share).divided_by(FASTER_THERE)
+        saved = loading.saved_by(view, loader.ns.scaled(1.0 - share) + there, overlapped=False)
+        return self.finding(
+            view,
+            f"random stages take {percent(share)} of loading a batch "
+            f"({duration(loader.ns.value)}, all {view.cpus} cores busy) while the accelerator "
+            "waits",
+            Cure(self.safety, "use Keras augmentation layers inside the model"),
+            saves={"input_wait": saved},
+            where=stage_place(max(random, key=lambda one: one.work_ns)),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "random_cpu_ns": round(work),
                 "busy_cores": round(loader.cores, 2),
                 "frozen_step_ns": round(view.ceiling_step.value),
             },
-            saves={"input_wait": saved},
         )
-
-
-def layers_in_loader(view: View) -> dict[str, Any] | None:
-    """Random Keras layers that take much of making a batch, and little of it in the model.
-
-    On torch, which starts operations one by one in the model as well, nothing may be gained.
-    """
-    tried, left = view.result("augmentation"), view.left_by_change("augmented")
-    if not tried or left is None or view.frozen is None or tried["share"] < RANDOM_SHARE:
-        return None
-    in_model = view.frozen.value * (left.value - 1.0)
-    return tried if in_model < WORTH_MOVING * tried["layers_ns"] else None
-
-
-def _loader_place(view: View) -> Where | None:
-    file, line = view.input.get("file"), view.input.get("line")
-    return Where(str(file), int(line)) if file and line else place_of(view.recorded)
 
 
 RULE = HostAugmentation()

@@ -9,10 +9,13 @@ reads generators and single-worker data in the training thread; TensorFlow and J
 by themselves.
 
 ## Evidence
-- a real step takes about as long as a step on a frozen batch plus a batch of the loader alone;
-- the training was seen to wait for at least three quarters of each batch's loading;
-- the loader alone takes less than 1.5 steps, so that side by side it would be hidden or nearly so;
-- while loading, cores are idle that a step beside it could use.
+- a real step takes about as long as a step on a frozen batch plus a batch of the loader alone: less
+  than ${LITTLE_OVERLAP:percent} of the shorter one is hidden;
+- the training was seen to wait for at least ${WAITED_SHARE:percent} of each batch's loading;
+- the loader alone takes less than ${NEARLY_HIDDEN} steps, so that side by side it would be hidden
+  or nearly so;
+- loading keeps at most ${WAITING_CORES} cores busy, or it and the step together need at most
+  ${CORES_SHARE:percent} of the cores.
 
 ## Predicted gain
 The longer of step and loader instead of their sum; their CPU time together must fit the cores.
@@ -41,17 +44,16 @@ batches in their order; unsafe only where the generator draws random numbers tha
 
 from __future__ import annotations
 
+from fitdoctor.analysis.loader import Loader
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import Edit
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.loading import input_is_slow, is_taken_in_turns, saved_by
-from fitdoctor.rules.support.places import loader_options
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.pricing import loading
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import input_place, loader_options
 from fitdoctor.rules.support.read_ahead import ahead
 from fitdoctor.rules.support.workers import threads_safety
 from fitdoctor.units import duration
-
-PAGE = __doc__ or ""
 
 # Data that Keras may read in the training thread; arrays are sliced, tf.data has threads.
 PYTHON_KINDS = frozenset({"generator", "PyDataset", "DataLoader"})
@@ -59,80 +61,78 @@ PYTHON_KINDS = frozenset({"generator", "PyDataset", "DataLoader"})
 WAITED_SHARE = 0.75
 # Loader and step together may use this share of the cores.
 CORES_SHARE = 0.95
+# A loader that uses no more than this waits: it needs no core of its own.
 WAITING_CORES = 0.3
 
+PAGE = page(__doc__, vars(loading) | globals())
 
-class NoOverlap:
+
+class NoOverlap(Rule):
     """IN010."""
 
     code = "IN010"
     name = "no-overlap"
     summary = "loading and training take turns instead of running side by side"
     page = PAGE
-    safety: Safety = "safe"
+    safety = "safe"
+    rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:
         """Step and loader add up, and would fit beside each other."""
         loader = view.loader
-        if loader is None or view.input.get("kind") not in PYTHON_KINDS:
+        if loader is None or view.input.kind not in PYTHON_KINDS:
             return None
-        if not input_is_slow(view) or not is_taken_in_turns(view):
+        if not loading.input_is_slow(view) or not loading.is_taken_in_turns(view):
             return None
         # Side by side, loader and step slow each other down; in turns, the step waits it out.
         if view.costs.parts.get("input_wait", 0.0) < WAITED_SHARE * loader.ns.value:
             return None
-        cores = loader.cores + loader.children_cores
-        step = view.ceiling_step
-        # Work of the two per step, against the cores for the longer of them. A loader that waits
-        # needs no core, and runs beside a step that uses all of them.
-        work = loader.ns.value * cores + step.value * min(view.frozen_cores, view.cpus)
-        if cores > WAITING_CORES and work > CORES_SHARE * view.cpus * max(
-            step.value, loader.ns.value
-        ):
+        if not _fits_beside(view, loader):
             return None
-        saved = saved_by(view, loader.ns, overlapped=True, cores=cores)
-        kind = str(view.input.get("kind", "data"))
-        facts = view.input
-        where = Where(str(facts["file"]), int(facts["line"])) if facts.get("file") else None
-        recorded = view.recorded
-        if where is None and recorded.file:
-            where = Where(recorded.file, recorded.line or 0)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=where,
-            message=(
-                f"a step takes {duration(view.core.value)}: {duration(loader.ns.value)} to load "
-                f"and {duration(step.value)} to compute, one after the other"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=_cure(view, kind),
+        cores, step = loader.busy_cores, view.ceiling_step.value
+        saved = loading.saved_by(view, loader.ns, overlapped=True, cores=cores)
+        return self.finding(
+            view,
+            f"a step takes {duration(view.core.value)}: {duration(loader.ns.value)} to load "
+            f"and {duration(step)} to compute, one after the other",
+            _cure(view),
+            saves={"input_wait": saved},
+            where=input_place(view),
             evidence={
                 "step_ns": round(view.core.value),
                 "loader_ns": round(loader.ns.value),
-                "frozen_step_ns": round(step.value),
+                "frozen_step_ns": round(step),
                 "loader_cores": round(cores, 2),
             },
-            saves={"input_wait": saved},
         )
 
 
-def _cure(view: View, kind: str) -> Cure:
-    text = _advice(view, kind)
+def _fits_beside(view: View, loader: Loader) -> bool:
+    """Work of the two per step, against the cores for the longer of them.
+
+    A loader that waits needs no core, and runs beside a step that uses all of them.
+    """
+    cores, step = loader.busy_cores, view.ceiling_step.value
+    work = loader.ns.value * cores + step * min(view.frozen_cores, view.cpus)
+    longer = max(step, loader.ns.value)
+    return cores <= WAITING_CORES or work <= CORES_SHARE * view.cpus * longer
+
+
+def _cure(view: View) -> Cure:
+    text, kind = _advice(view), view.input.kind
     if kind == "generator":
         return ahead(view, text)
-    # Workers that stay draw their random numbers, and the sampler its order, otherwise.
-    safety, changes = threads_safety(view) if kind == "PyDataset" else ("unsafe", "")
-    return Cure(safety, f"{text}; {changes}" if changes else text, _edits(view, kind))
-
-
-def _edits(view: View, kind: str) -> tuple[Edit, ...]:
     if kind == "DataLoader":
-        return loader_options(view, num_workers="2", persistent_workers="True")
-    return loader_options(view, workers="2") if kind == "PyDataset" else ()
+        # Workers that stay draw their random numbers, and the sampler its order, otherwise.
+        options = {"num_workers": "2", "persistent_workers": "True"}
+        return Cure("unsafe", text, loader_options(view, **options))
+    safety, changes = threads_safety(view)
+    text = f"{text}; {changes}" if changes else text
+    return Cure(safety, text, loader_options(view, workers="2"))
 
 
-def _advice(view: View, kind: str) -> str:
+def _advice(view: View) -> str:
+    kind = view.input.kind
     if view.recorded.kind == "loop" and kind == "generator":
         return (
             "read ahead in another thread: tf.data.Dataset.from_generator(…).prefetch(2), or a "

@@ -9,14 +9,17 @@ from a Python generator some dozens, however little is done to it. A batch of 25
 times; a pipeline that works on whole batches pays it once.
 
 ## Evidence
-One of, each with training waiting for its data:
-- the pipeline with `batch` before `map` was timed, is faster, and gave the same batch bit for bit;
+One of, each with training waiting for its data (gain of ${WORTH_GAIN:gain} or more on a frozen
+batch, ${EXPLAINED_SHARE:percent} of it explained by the loader):
+- the pipeline with `batch` before `map` was timed, is faster, and gave the same batch bit for bit,
+  or except for rounding;
 - the same arrays, read the way `fit(x, y)` reads them, were timed and come faster;
-- the Python generator by itself takes less than half of what its elements cost in the pipeline.
+- the Python generator by itself takes at most ${OWN_SHARE:percent} of what its elements cost in the
+  pipeline, and a batch has ${SMALL_BATCH} elements or more.
 
 ## Predicted gain
 The changed pipeline's own time, beside the step. For a generator: its own time, plus one crossing
-per batch instead of one per element.
+per batch instead of one per element (${CROSSINGS_PER_BATCH} times as long, for more bytes to copy).
 
 ## Example
 ```python
@@ -44,161 +47,143 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fitdoctor.analysis.pipeline import StageCost, Trial
+from fitdoctor.analysis.loader import Loader
+from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.pipeline import AsArrays, BatchFirst, InChunks
 from fitdoctor.findings.edits import FITDOCTOR, CallInstead
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.loading import input_is_slow, saved_by, saved_by_trial
+from fitdoctor.pricing import loading
+from fitdoctor.pricing.worth import WORTH_GAIN
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import maps_behind, stage_place
+from fitdoctor.rules.support.slow_loader import crossing_of
 from fitdoctor.units import duration
-
-PAGE = __doc__ or ""
 
 # The generator's own Python may take this share of an element at most.
 OWN_SHARE = 0.5
+# A batch of fewer elements hardly pays for their handling.
 SMALL_BATCH = 4
 FROM_GENERATOR = "fitdoctor.from_generator"
-WORTH_CHUNKS = 1.1
+# Chunks that were tried are the cure where they gain this part of what batches should gain.
 AS_MUCH = 0.95
 # A batch from a generator costs a few crossings of single elements (more bytes to copy).
 CROSSINGS_PER_BATCH = Interval(2.0, 1.0, 4.0)
-# Stages that may lie between a batch and the maps that the trial moved behind it.
+# Stages that may lie between a batch and the maps that the trial moved after it.
 HANDED_ON = frozenset({"cache", "prefetch", "repeat", "shuffle", "skip", "take"})
 
+PAGE = page(__doc__, vars(loading) | globals())
 
-class PerElementPipeline:
+
+class PerElementPipeline(Rule):
     """IN005."""
 
     code = "IN005"
     name = "per-element-pipeline"
     summary = "elements are handled one by one, which costs more than the work on them"
     page = PAGE
-    safety: Safety = "safe"
+    safety = "safe"
+    rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:
         """The best of the three ways to handle whole batches."""
-        if view.loader is None or not input_is_slow(view):
+        loader = view.loader
+        if loader is None or not loading.input_is_slow(view):
             return None
-        found = [self._batch_first(view), self._arrays(view), self._generator(view)]
-        real = [finding for finding in found if finding is not None]
-        return max(real, key=lambda finding: finding.gain.value, default=None)
+        ways = (self._batch_first, self._arrays, self._generator)
+        found = [one for way in ways if (one := way(view, loader)) is not None]
+        return max(found, key=lambda one: one.gain.value, default=None)
 
-    def _batch_first(self, view: View) -> Finding | None:
-        trial = view.trial("trial_batch_first")
-        if trial is None or not agrees(trial):
+    def _batch_first(self, view: View, loader: Loader) -> Finding | None:
+        trial = view.trial(BatchFirst)
+        if trial is None or not (trial.found.same or trial.found.close):
             return None
-        stage = view.stage(int(trial.data["stage"]))
-        same = bool(trial.data.get("same"))
-        return self._finding(
-            view,
-            stage,
-            saved_by_trial(view, trial),
-            Cure(
-                "safe" if same else "unsafe",
-                "put batch() before map(): the function gives the same on whole batches"
-                + ("" if same else ", but for rounding"),
-                maps_behind(view, _element_batch(view), across=HANDED_ON),
-            ),
-            after_ns=trial.ns.value,
-            what="map after batch",
+        same = trial.found.same
+        # The batch that collects single elements is the one nearest to the source.
+        batch = next((stage for stage in reversed(view.stages) if stage.op == "batch"), None)
+        cure = Cure(
+            "safe" if same else "unsafe",
+            "put batch() before map(): the function gives the same on whole batches"
+            + ("" if same else ", except for rounding"),
+            maps_behind(view, batch, across=HANDED_ON),
         )
+        saved, after = loading.saved_by_trial(view, trial), trial.ns.value
+        stage = view.stage(trial.found.stage)
+        return self._whole_batches(view, loader, stage, cure, saved, after, "map after batch")
 
-    def _arrays(self, view: View) -> Finding | None:
-        trial = view.trial("trial_arrays")
+    def _arrays(self, view: View, loader: Loader) -> Finding | None:
+        trial = view.trial(AsArrays)
         if trial is None:
             return None
-        stage = view.stage(int(trial.data["source"]))
-        shuffles = any(s.op == "shuffle" for s in view.stages)
-        safety: Safety = "unsafe" if shuffles else "safe"
-        text = "pass the arrays themselves: fit(x, y, batch_size=...)"
-        if shuffles:
-            text += " (shuffled anew, in another order)"
-        return self._finding(
-            view,
-            stage,
-            saved_by_trial(view, trial),
-            Cure(safety, text),
-            after_ns=trial.ns.value,
-            what="arrays given to fit",
+        shuffles = any(stage.op == "shuffle" for stage in view.stages)
+        cure = Cure(
+            "unsafe" if shuffles else "safe",
+            "pass the arrays themselves: fit(x, y, batch_size=...)"
+            + (" (shuffled again, in another order)" if shuffles else ""),
         )
+        saved, after = loading.saved_by_trial(view, trial), trial.ns.value
+        stage = view.stage(trial.found.source)
+        return self._whole_batches(view, loader, stage, cure, saved, after, "arrays given to fit")
 
-    def _generator(self, view: View) -> Finding | None:
-        alone = view.result("generator_alone")
-        stage = next((s for s in view.stages if s.op == "from_generator"), None)
-        if not alone or stage is None or stage.ns is None or stage.per_batch is None:
+    def _generator(self, view: View, loader: Loader) -> Finding | None:
+        crossing = crossing_of(view)
+        if crossing is None or crossing.per_batch < SMALL_BATCH:
             return None
-        element_ns = stage.ns / stage.per_batch
-        if stage.per_batch < SMALL_BATCH or alone["ns"] > OWN_SHARE * element_ns:
+        stage, per_batch, element_ns, own_ns = crossing
+        if own_ns > OWN_SHARE * element_ns:
             return None
-        crossing = element_ns - alone["ns"]
         # Collecting single elements into a batch goes away with them.
-        after = CROSSINGS_PER_BATCH.scaled(crossing) + Interval.exact(alone["ns"] * stage.per_batch)
-        found = self._finding(
-            view,
-            stage,
-            saved_by(view, after, overlapped=False),
-            Cure(
-                "advice",
-                "let the generator yield whole batches, or pass the arrays themselves to fit",
-            ),
-            after_ns=after.value,
-            what="a generator of batches",
+        own = Interval.exact(own_ns * per_batch)
+        after = CROSSINGS_PER_BATCH.scaled(element_ns - own_ns) + own
+        text = "let the generator yield whole batches, or pass the arrays themselves to fit"
+        saved, what = loading.saved_by(view, after, overlapped=False), "a generator of batches"
+        found = self._whole_batches(
+            view, loader, stage, Cure("advice", text), saved, after.value, what
         )
-        chunks = self._chunks(view, stage)
-        if found is None or chunks is None:
+        chunks = self._chunks(view, loader, stage)
+        if chunks is None:
             return found
         # What was tried counts for more than what batches are expected to give.
         is_enough = chunks.gain.value >= AS_MUCH * found.gain.value
         return chunks if is_enough else replace(found, partly=chunks)
 
-    def _chunks(self, view: View, stage: StageCost) -> Finding | None:
+    def _chunks(self, view: View, loader: Loader, stage: StageCost) -> Finding | None:
         """The same rows handed over in chunks, which is a change of one name."""
-        trial, where = view.trial("trial_chunks"), stage_place(stage)
+        trial, where = view.trial(InChunks), stage_place(stage)
         if trial is None or where is None:
             return None
-        found = self._finding(
-            view,
-            stage,
-            saved_by_trial(view, trial),
-            Cure(
-                # It is read some rows ahead, which matters where it draws random numbers.
-                "safe" if trial.data.get("repeats") else "unsafe",
-                "call fitdoctor.from_generator, which hands over the same rows in chunks",
-                (CallInstead(where, "from_generator", FROM_GENERATOR, (FITDOCTOR,)),),
-            ),
-            after_ns=trial.ns.value,
-            what="rows in chunks",
+        cure = Cure(
+            # It is read some rows ahead, which matters where it draws random numbers.
+            "safe" if trial.found.repeats else "unsafe",
+            "call fitdoctor.from_generator, which hands over the same rows in chunks",
+            (CallInstead(where, "from_generator", FROM_GENERATOR, (FITDOCTOR,)),),
         )
-        return found if found is not None and found.gain.value >= WORTH_CHUNKS else None
+        saved, after = loading.saved_by_trial(view, trial), trial.ns.value
+        found = self._whole_batches(view, loader, stage, cure, saved, after, "rows in chunks")
+        return found if found.gain.value >= WORTH_GAIN else None
 
-    def _finding(
+    def _whole_batches(
         self,
         view: View,
+        loader: Loader,
         stage: StageCost | None,
-        saved: Interval,
         cure: Cure,
-        *,
+        saved: Interval,
         after_ns: float,
         what: str,
-    ) -> Finding | None:
-        loader = view.loader
-        if loader is None:
-            return None
+    ) -> Finding:
         elements = stage.per_batch if stage is not None else None
         many = f" for {elements:.0f} elements" if elements else ""
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=Where(stage.file, stage.line or 0) if stage is not None and stage.file else None,
-            message=(
-                f"one batch takes {duration(loader.ns.value)}{many}, handled one by one; "
-                f"{duration(after_ns)} with {what}; the step itself takes "
-                f"{duration(view.ceiling_step.value)}"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=cure,
+        return self.finding(
+            view,
+            f"one batch takes {duration(loader.ns.value)}{many}, handled one by one; "
+            f"{duration(after_ns)} with {what}; the step itself takes "
+            f"{duration(view.ceiling_step.value)}",
+            cure,
+            saves={"input_wait": saved},
+            where=stage_place(stage),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "loader_after_ns": round(after_ns),
@@ -206,18 +191,7 @@ class PerElementPipeline:
                 "elements_per_batch": elements,
                 "changed": what,
             },
-            saves={"input_wait": saved},
         )
-
-
-def agrees(trial: Trial) -> bool:
-    """Whether batching first gave the same batch, rounding apart."""
-    return bool(trial.data.get("same") or trial.data.get("close"))
-
-
-def _element_batch(view: View) -> StageCost | None:
-    """The batch that collects single elements: the one nearest to the source."""
-    return next((stage for stage in reversed(view.stages) if stage.op == "batch"), None)
 
 
 RULE = PerElementPipeline()

@@ -8,7 +8,8 @@ TensorFlow runs maps in parallel by itself only where their function has no stat
 random ops has one, and runs serially unless `num_parallel_calls` is given.
 
 ## Evidence
-- training waits for its data;
+- training waits for its data: a frozen batch gains ${WORTH_GAIN:gain} or more, and loading explains
+  at least ${EXPLAINED_SHARE:percent} of that;
 - a `map` with a stateful (random) function has no `num_parallel_calls`;
 - the pipeline with `num_parallel_calls=AUTOTUNE` was timed on this machine, and is faster.
 
@@ -37,59 +38,57 @@ same from run to run.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.pipeline import ParallelMap
 from fitdoctor.findings.edits import TENSORFLOW
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.loading import input_is_slow, saved_by_trial
-from fitdoctor.rules.support.places import parallel_calls
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.pricing import loading
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import parallel_calls, stage_place
 from fitdoctor.units import duration
 
-PAGE = __doc__ or ""
+PAGE = page(__doc__, vars(loading))
 
 
-class SequentialMap:
+class SequentialMap(Rule):
     """IN012."""
 
     code = "IN012"
     name = "sequential-map"
     summary = "a map with random ops runs one call at a time while cores are free"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
+    rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:
         """The pipeline with parallel calls was tried, and is faster."""
-        trial = view.trial("trial_parallel_map")
-        if trial is None or view.loader is None or not input_is_slow(view):
+        trial, loader = view.trial(ParallelMap), view.loader
+        if trial is None or loader is None or not loading.input_is_slow(view):
             return None
-        stage = view.stage(int(trial.data["stage"]))
+        stage = view.stage(trial.found.stage)
         if stage is None or trial.left.value >= 1.0:
             return None
-        saved = saved_by_trial(view, trial)
         # TensorFlow runs the others in parallel by itself.
         serial = [s for s in view.stages if s.op == "map" and s.random and s.parallel is None]
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=Where(stage.file, stage.line or 0) if stage.file else None,
-            message=(
-                f"one batch takes {duration(view.loader.ns.value)} with one call of this map at a "
-                f"time ({view.loader.cores:.1f} of {view.cpus} cores busy), "
-                f"{duration(trial.ns.value)} with several"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(
+        return self.finding(
+            view,
+            f"one batch takes {duration(loader.ns.value)} with one call of this map at a "
+            f"time ({loader.cores:.1f} of {view.cpus} cores busy), "
+            f"{duration(trial.ns.value)} with several",
+            Cure(
                 self.safety,
                 "num_parallel_calls=tf.data.AUTOTUNE on the map (random numbers then fall on "
                 "other samples)",
                 parallel_calls(serial, "tf.data.AUTOTUNE", (TENSORFLOW,)),
             ),
+            saves={"input_wait": loading.saved_by_trial(view, trial)},
+            where=stage_place(stage),
             evidence={
-                "loader_ns": round(view.loader.ns.value),
+                "loader_ns": round(loader.ns.value),
                 "parallel_loader_ns": round(trial.ns.value),
-                "busy_cores": round(view.loader.cores, 2),
+                "busy_cores": round(loader.cores, 2),
                 "frozen_step_ns": round(view.ceiling_step.value),
             },
-            saves={"input_wait": saved},
         )
 
 

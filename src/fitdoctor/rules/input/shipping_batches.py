@@ -2,7 +2,7 @@
 
 ## What it finds
 Worker processes make the batches, and sending them to the training process takes longer than
-making them; or they are started anew for every epoch, and training waits until they are up.
+making them; or they are started again for every epoch, and training waits until they are up.
 
 ## Why it is slow
 A batch from another process is pickled, sent through a pipe and unpickled. For large batches that
@@ -11,11 +11,12 @@ are quickly made, this costs more than making them in a thread of the training p
 spawned, each imports the script and its libraries again.
 
 ## Evidence
-- a real step takes longer than one on a frozen batch, and loading explains it;
+- a real step takes longer than one on a frozen batch (gain of ${WORTH_GAIN:gain} or more), and
+  loading explains at least ${EXPLAINED_SHARE:percent} of the difference;
 - the loader uses processes, and one batch made in this process, by one thread, takes less than
-  80 % of the time that a batch from the workers takes;
-- or: the first batch of every later epoch is waited for at least 10 % of the time, and a fresh
-  start of the loader was seen to take as long.
+  ${CLEARLY_LESS:percent} of the time that a batch from the workers takes;
+- or: the first batches of later epochs are waited for at least ${WORTH_SHARE:percent} of the time,
+  and ${STARTS} fresh starts of the loader take at least ${START_SHARE:percent} of such a wait.
 
 ## Predicted gain
 Batches made by one thread of this process, beside the step. For workers that stay: the waits for
@@ -43,23 +44,23 @@ Batches are small and slow Python code makes them: then processes are right.
 
 from __future__ import annotations
 
-from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.contract.evidence.loading import BatchInProcess, LoaderAlone
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.loading import input_is_slow, saved_by
-from fitdoctor.rules.support.places import loader_options
+from fitdoctor.pricing import loading
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import input_place, loader_options
 from fitdoctor.units import duration, size
-
-PAGE = __doc__ or ""
 
 # Made here in less than this share of the time: shipping is the cost, not noise.
 CLEARLY_LESS = 0.8
-# Waiting for first batches is worth a word from this share of the time on.
+# Waiting for first batches is worth reporting from this share of the time on.
 WORTH_SHARE = 0.1
-# A fresh start of the loader takes at least this part of such a wait: it is the start.
-EXPLAINED = 0.5
+# Fresh starts of the loader take at least this part of such a wait: it is the start.
+START_SHARE = 0.5
 # Keras asks for the next epoch's data when an epoch ends, and again when the next begins: workers
 # that do not stay are started twice, and the first ones ended while they work.
 STARTS = 2
@@ -71,15 +72,18 @@ STARTING = 0.5
 ENDING = 0.8
 LEAST_ENDING = 0.5
 
+PAGE = page(__doc__, vars(loading) | globals())
 
-class ShippingBatches:
+
+class ShippingBatches(Rule):
     """IN008."""
 
     code = "IN008"
     name = "shipping-batches"
     summary = "worker processes cost more than they give: shipping batches, or starting every epoch"
     page = PAGE
-    safety: Safety = "safe"
+    safety = "safe"
+    rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:
         """Processes are used, and one thread is faster, or their start takes the time."""
@@ -87,85 +91,73 @@ class ShippingBatches:
 
     def _restarting(self, view: View) -> Finding | None:
         costs, facts, steps = view.costs, view.input, view.steps_per_epoch
-        if facts.get("kind") != "DataLoader" or not facts.get("workers") or not steps:
+        if facts.kind != "DataLoader" or not facts.workers or not steps or facts.persistent:
             return None
-        if facts.get("persistent"):
-            return None  # they are there already
         ending = costs.parts.get("epoch_gap", 0.0)
         waited = (costs.first_waits + ending) * steps
-        started = (view.result("loader_alone") or {}).get("first_batch_ns") or 0.0
+        alone = view.found(LoaderAlone)
+        started = alone.first_batch_ns if alone is not None else 0
         worth = costs.first_waits + ending >= WORTH_SHARE * costs.total.value
-        if not worth or STARTS * started < EXPLAINED * waited:
+        if not worth or STARTS * started < START_SHARE * waited:
             return None
         first = costs.first_waits * (1 - FIRST_BATCH)
         saved = Interval(
             first + ENDING * ending, first + LEAST_ENDING * ending, costs.first_waits + ending
         )
-        made = facts.get("made") or facts
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=Where(str(made["file"]), int(made["line"])) if made.get("file") else None,
-            message=(
-                f"{facts['workers']} worker process{'es' if facts['workers'] > 1 else ''} "
-                f"started anew for every epoch: its first batch comes {duration(waited)} after the "
-                f"last one, and an epoch has {steps:.0f} steps of {duration(view.core.value)}"
-            ),
-            gain=gain(costs.total, saved),
-            cure=Cure(
+        made = Where(facts.made.file, facts.made.line) if facts.made else input_place(view)
+        return self.finding(
+            view,
+            f"{facts.workers} worker process{'es' if facts.workers > 1 else ''} "
+            f"started again for every epoch: its first batch comes {duration(waited)} after the "
+            f"last one, and an epoch has {steps:.0f} steps of {duration(view.core.value)}",
+            Cure(
                 "unsafe",
                 "persistent_workers=True: the workers stay; random numbers and order may differ",
                 loader_options(view, persistent_workers="True"),
             ),
+            saves={"input_wait": saved},
+            where=made,
             evidence={
                 "first_batch_ns": round(waited),
-                "fresh_start_ns": round(started),
+                "fresh_start_ns": started,
                 "steps_per_epoch": round(steps),
-                "workers": facts["workers"],
+                "workers": facts.workers,
             },
-            saves={"input_wait": saved},
         )
 
     def _shipping(self, view: View) -> Finding | None:
-        loader, here = view.loader, view.result("in_process")
-        if loader is None or not here or not view.input.get("use_multiprocessing"):
+        loader, here, made = view.loader, view.found(BatchInProcess), view.timed(BatchInProcess)
+        if loader is None or here is None or made is None or not view.input.use_multiprocessing:
             return None
-        made = from_windows(here.get("ns") or ())
-        if made is None or not input_is_slow(view) or made.high > CLEARLY_LESS * loader.ns.value:
+        if not loading.input_is_slow(view) or made.high > CLEARLY_LESS * loader.ns.value:
             return None
         # Workers begin with several batches at once: the first does not come a batch's time late.
-        saved = saved_by(view, made, overlapped=True, first_batches=False)
-        saved = saved + _of_restarts(view)
-        facts = view.input
-        where = Where(str(facts["file"]), int(facts["line"])) if facts.get("file") else None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=where,
-            message=(
-                f"a batch of {size(here['payload_bytes'])} takes "
-                f"{duration(loader.ns.value)} from {facts.get('workers', 'the')} worker processes, "
-                f"{duration(made.value)} when made in this process"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(
+        saved = loading.saved_by(view, made, overlapped=True, first_batches=False)
+        workers = view.input.workers
+        return self.finding(
+            view,
+            f"a batch of {size(here.payload_bytes)} takes {duration(loader.ns.value)} from "
+            f"{'the' if workers is None else workers} worker processes, "
+            f"{duration(made.value)} when made in this process",
+            Cure(
                 self.safety,
                 "use_multiprocessing=False: threads share memory",
                 loader_options(view, use_multiprocessing="False"),
             ),
+            saves={"input_wait": saved + _saved_restarts(view)},
+            where=input_place(view),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "in_process_ns": round(made.value),
-                "payload_bytes": here["payload_bytes"],
-                "pickle_ns": here["pickle_ns"],
-                "workers": facts.get("workers"),
+                "payload_bytes": here.payload_bytes,
+                "pickle_ns": here.pickle_ns,
+                "workers": workers,
                 "frozen_step_ns": round(view.ceiling_step.value),
             },
-            saves={"input_wait": saved},
         )
 
 
-def _of_restarts(view: View) -> Interval:
+def _saved_restarts(view: View) -> Interval:
     """What starting and ending the processes with every epoch takes; threads are there at once."""
     starting = view.costs.first_waits
     ending = view.costs.parts.get("epoch_gap", 0.0) if starting else 0.0

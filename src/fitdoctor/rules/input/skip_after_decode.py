@@ -9,12 +9,14 @@ loaded and decoded first.
 file names first skips them for nothing.
 
 ## Evidence
-- the data is a tf.data pipeline with a `skip` behind a `map`;
-- a pass, or the first batch of a validation, was timed as written and with the skip before the map.
+- the data is a tf.data pipeline with a `skip` after a `map`;
+- a pass, or the first batch of a validation, was timed as written and with the skip before the map;
+- in training, the first batch comes sooner by at least ${STALL_SHARE:percent} of an epoch.
 
 ## Predicted gain
 For validation what lies between two estimates: the difference of the two first batches, once per
-validation, and the share of a pass that is left. For training the epochs that the two passes give.
+validation (off by ${ERROR:percent} at most), and the share of a pass that is left. For training the
+epochs that the two passes give.
 
 ## Example
 ```python
@@ -38,115 +40,113 @@ The split is done once and cached.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
 
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.pipeline import EarlySkip, ValidationStart
+from fitdoctor.contract.places import CodeLine
 from fitdoctor.findings.edits import Edit, SwapCalls
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.first_batch import earlier_first_batch
-from fitdoctor.pricing.joint import gain
+from fitdoctor.pricing import first_batch
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import stage_place
 from fitdoctor.units import duration
-
-PAGE = __doc__ or ""
 
 # One first batch is timed once; this is how far it may be off.
 ERROR = 0.25
+# Something of a validation is always left.
 LEAST_LEFT = 0.02
 
 SPLIT_FIRST = "split ids or file names first, then map each part"
 
+PAGE = page(__doc__, vars(first_batch) | globals())
 
-class SkipAfterDecode:
+
+class SkipAfterDecode(Rule):
     """IN007."""
 
     code = "IN007"
     name = "skip-after-decode"
     summary = "training or validation decodes the elements that it skips"
     page = PAGE
-    safety: Safety = "safe"
+    safety = "safe"
 
     def detect(self, view: View) -> Finding | None:
         """The first batch, of training or of validation, comes sooner with the skip moved."""
         return self._training(view) or self._validation(view)
 
     def _training(self, view: View) -> Finding | None:
-        trial, steps = view.result("trial_early_skip"), view.steps_per_epoch
-        stage = view.stage(int(trial["stage"])) if trial else None
-        if not trial or stage is None or steps is None or view.frozen is None:
+        trial, steps = view.found(EarlySkip), view.steps_per_epoch
+        if trial is None or steps is None or view.frozen is None:
             return None
-        late, early = trial["pass_as_written"], trial["pass"]
-        epochs = earlier_first_batch(view, late, early, steps)
-        if epochs is None:
+        stage, late, early = view.stage(trial.stage), trial.as_written, trial.changed
+        epochs = first_batch.earlier_first_batch(view, late, early, steps)
+        if stage is None or epochs is None:
             return None
-        where = Where(stage.file, stage.line or 0) if stage.file else None
-        safety: Safety = "unsafe" if trial["random"] else self.safety
-        place = {"file": stage.file, "line": stage.line, "maps": trial["maps"]}
-        return Finding(
-            rule=self.code,
-            name=self.name,
+        where = stage_place(stage)
+        safety: Safety = "unsafe" if trial.random else self.safety
+        return self.finding(
+            view,
+            f"every epoch waits {_waits(late.first_ns, early.first_ns, trial.skipped)}",
+            Cure(safety, SPLIT_FIRST, _edits(where, trial.maps)),
+            saves={"input_wait": epochs.saved},
             where=where,
-            message=(
-                f"every epoch waits {duration(late['first_ns'])} for its first batch, since "
-                f"{trial.get('skipped') or 'the'} skipped elements are decoded first; "
-                f"{duration(early['first_ns'])} with the split before the map"
-            ),
-            gain=gain(view.costs.total, epochs.saved),
-            cure=Cure(safety, SPLIT_FIRST, _edits(place)),
             evidence={
-                "first_batch_ns": late["first_ns"],
-                "first_batch_early_ns": early["first_ns"],
-                "skipped": trial.get("skipped"),
+                "first_batch_ns": late.first_ns,
+                "first_batch_early_ns": early.first_ns,
+                "skipped": trial.skipped,
                 "epoch_ns": round(epochs.now),
                 "epoch_after_ns": round(epochs.then),
             },
-            saves={"input_wait": epochs.saved},
         )
 
     def _validation(self, view: View) -> Finding | None:
-        measured = view.result("validation_start")
+        measured = view.found(ValidationStart)
         part = view.costs.parts.get("validation", 0.0)
         steps = sum(call.steps for call in view.recorded.calls)
         times = sum(1 for event in view.recorded.events if event.name == "validation")
-        if not measured or not part or not steps or not times:
+        if measured is None or not part or not steps or not times:
             return None
-        wasted = measured["first_ns"] - measured["early_first_ns"]
-        if wasted <= 0:
+        late, early = measured.first_ns, measured.early_first_ns
+        if late <= early:
             return None
-        saved = _saved(part, wasted * times / steps, measured)
-        where = Where(measured["file"], measured["line"] or 0) if measured.get("file") else None
-        return Finding(
-            rule=self.code,
-            name=self.name,
+        where = Where(measured.file, measured.line) if measured.file and measured.line else None
+        return self.finding(
+            view,
+            f"each validation waits {_waits(late, early, measured.skipped)}",
+            Cure(self.safety, SPLIT_FIRST, _edits(where, measured.maps)),
+            saves={"validation": _saved(part, (late - early) * times / steps, measured)},
             where=where,
-            message=(
-                f"each validation waits {duration(measured['first_ns'])} for its first batch, "
-                f"since {measured.get('skipped') or 'the'} skipped elements are decoded first; "
-                f"{duration(measured['early_first_ns'])} with the split before the map"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(self.safety, SPLIT_FIRST, _edits(measured)),
             evidence={
-                "first_batch_ns": measured["first_ns"],
-                "first_batch_early_ns": measured["early_first_ns"],
-                "skipped": measured.get("skipped"),
+                "first_batch_ns": late,
+                "first_batch_early_ns": early,
+                "skipped": measured.skipped,
                 "validations": times,
             },
-            saves={"validation": saved},
         )
 
 
-def _saved(part: float, wasted: float, measured: dict[str, Any]) -> Interval:
+def _waits(late: float, early: float, skipped: int | None) -> str:
+    return (
+        f"{duration(late)} for its first batch, since {skipped or 'the'} skipped elements are "
+        f"decoded first; {duration(early)} with the split before the map"
+    )
+
+
+def _saved(part: float, wasted: float, measured: ValidationStart) -> Interval:
     """What validation saves per step, of the part that it takes.
 
     The wait that was timed alone is off where the machine was slower or faster then. The share of a
     pass that is left is not, but knows only of loading, not of what validation computes. What is
     left lies between the two.
     """
-    if not measured.get("pass_ns"):
+    if not measured.pass_ns:
         likely = min(wasted, part * (1 - LEAST_LEFT))
         return Interval(likely, likely / (1 + ERROR), min(part, likely * (1 + ERROR)))
-    loading = max(LEAST_LEFT, min(1.0, measured["early_pass_ns"] / measured["pass_ns"]))
+    loading = max(LEAST_LEFT, min(1.0, measured.early_pass_ns / measured.pass_ns))
     timed = min(1.0, max(loading, 1 - wasted / part))
     left = math.sqrt(loading * timed)
     return Interval(
@@ -156,16 +156,12 @@ def _saved(part: float, wasted: float, measured: dict[str, Any]) -> Interval:
     )
 
 
-def _edits(measured: dict[str, Any]) -> tuple[Edit, ...]:
-    """The maps above the skip moved behind it, the nearest first."""
-    places = measured.get("maps") or ()
-    if not measured.get("line") or not all(place and place.get("line") for place in places):
+def _edits(skip: Where | None, maps: Iterable[CodeLine | None]) -> tuple[Edit, ...]:
+    """The maps before the skip moved after it, the nearest first; nothing where one is unknown."""
+    places = [Where(one.file, one.line) if one and one.line else None for one in maps]
+    if skip is None or not all(places):
         return ()
-    skip = Where(str(measured["file"]), int(measured["line"]))
-    return tuple(
-        SwapCalls(Where(str(place["file"]), int(place["line"])), "map", "skip", skip)
-        for place in places
-    )
+    return tuple(SwapCalls(one, "map", "skip", skip) for one in places if one is not None)
 
 
 RULE = SkipAfterDecode()

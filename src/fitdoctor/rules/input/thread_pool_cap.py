@@ -9,8 +9,9 @@ there are cores, and the calls mostly wait.
 that compute this is right. For calls that wait, all threads wait while the CPU is idle.
 
 ## Evidence
-- a real step takes longer than one on a frozen batch, and the loader alone explains it;
-- while the loader runs alone, fewer than 0.6 cores are busy;
+- a real step takes longer than one on a frozen batch (gain of ${WORTH_GAIN:gain} or more), and the
+  loader alone explains at least ${EXPLAINED_SHARE:percent} of the difference;
+- while the loader runs alone, fewer than ${BUSY_CORES} cores are busy;
 - a stage of the pipeline already asks for parallel calls.
 
 ## Predicted gain
@@ -38,56 +39,54 @@ The CPU is busy while loading: more threads than cores then only get in each oth
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.loading import input_is_slow
-from fitdoctor.rules.input.python_bound_loader import BUSY_CORES
-from fitdoctor.rules.input.serial_reads import (
-    TF_DATA_READS,
+from fitdoctor.contract.limits import TF_DATA_READS
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.pricing import loading
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support import slow_loader
+from fitdoctor.rules.support.places import pool_size
+from fitdoctor.rules.support.reads import (
     is_pool_capped,
     read_place,
     saved_in_flight,
     waiting_stage,
 )
-from fitdoctor.rules.support.places import pool_size
 from fitdoctor.units import duration
 
-PAGE = __doc__ or ""
+PAGE = page(__doc__, vars(loading) | vars(slow_loader))
 
 
-class ThreadPoolCap:
+class ThreadPoolCap(Rule):
     """IN003."""
 
     code = "IN003"
     name = "thread-pool-cap"
     summary = "parallel tf.data calls wait in a pool that has only as many threads as cores"
     page = PAGE
-    safety: Safety = "safe"
+    safety = "safe"
+    rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:
         """Slow input, an idle CPU, and parallel calls already asked for."""
         loader = view.loader
-        if loader is None or not input_is_slow(view) or not is_pool_capped(view):
+        if loader is None or not loading.input_is_slow(view) or not is_pool_capped(view):
             return None
-        busy = loader.cores + loader.children_cores
         threads = _threads(view)
-        if busy >= BUSY_CORES or threads <= view.cpus:
+        if not slow_loader.only_waits(loader) or threads <= view.cpus:
             return None
-        saved = saved_in_flight(view, threads / view.cpus)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=read_place(view),
-            message=(
-                f"one batch takes {duration(loader.ns.value)} with only {busy:.1f} cores busy: "
-                f"parallel calls are asked for, but the pool runs {view.cpus} at a time"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(
+        busy = loader.busy_cores
+        return self.finding(
+            view,
+            f"one batch takes {duration(loader.ns.value)} with only {busy:.1f} cores busy: "
+            f"parallel calls are asked for, but the pool runs {view.cpus} at a time",
+            Cure(
                 self.safety,
                 f"options.threading.private_threadpool_size={threads} on the dataset",
                 pool_size(waiting_stage(view), threads),
             ),
+            saves={"input_wait": saved_in_flight(view, loader, threads / view.cpus)},
+            where=read_place(view),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "frozen_step_ns": round(view.ceiling_step.value),
@@ -95,13 +94,12 @@ class ThreadPoolCap:
                 "pool_threads": view.cpus,
                 "pool_threads_after": threads,
             },
-            saves={"input_wait": saved},
         )
 
 
 def _threads(view: View) -> int:
     """As many threads as calls are asked for; AUTOTUNE (-1) asks for as many as help."""
-    asked = [int(s["parallel"]) for s in view.input.get("stages", ()) if s.get("parallel")]
+    asked = [stage.parallel for stage in view.stages if stage.parallel]
     return max([TF_DATA_READS if value < 0 else value for value in asked], default=0)
 
 

@@ -5,15 +5,16 @@ Each step updates a whole embedding table, though a batch touches only a few of 
 
 ## Why it is slow
 Adam and most optimizers keep moments for every row and update all of them, in every step. The
-cost grows with the vocabulary, not with the batch. Of Keras's optimizers only SGD without
+cost grows with the vocabulary, not with the batch. Of Keras's optimizers, only SGD without
 momentum was measured to touch just the rows in the batch.
 
 ## Evidence
-- the model has an embedding of a million weights or more;
-- the same step with plain SGD, tried on the frozen batch, makes training at least 1.3x faster.
+- the model has an embedding of ${LARGE_TABLE_WEIGHTS:count} weights or more;
+- the same step with plain SGD, tried on the frozen batch, makes training at least
+  ${WORTH_OTHER_TRAINING:gain} faster.
 
 ## Predicted gain
-The step as tried. It is another training: the learning rate has to be found anew.
+The step as tried. SGD trains differently: the learning rate has to be tuned again.
 
 ## Example
 ```python
@@ -34,62 +35,54 @@ The rest of the step dominates: the trial then shows no gain.
 
 from __future__ import annotations
 
-from typing import Any
-
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
-from fitdoctor.pricing.model_change import priced_change
+from fitdoctor.contract import limits
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.pricing.model_change import tried_change
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration
 
-PAGE = __doc__ or ""
+# Every cure needs another search for the learning rate, or another vocabulary.
+WORTH_OTHER_TRAINING = 1.3
 
-WORTH_GAIN = 1.3
+PAGE = page(__doc__, vars(limits) | globals())
 
 
-class DenseEmbeddingUpdate:
+class DenseEmbeddingUpdate(Rule):
     """MO002."""
 
     code = "MO002"
     name = "dense-embedding-update"
     summary = "each step updates a whole embedding table"
     page = PAGE
-    safety: Safety = "advice"
+    safety = "advice"
 
     def detect(self, view: View) -> Finding | None:
         """The same model with a sparse update is clearly faster."""
-        sparse = priced_change(view, "sgd", WORTH_GAIN)
-        if sparse is None or view.frozen is None:
+        sparse = tried_change(view, view.left_by_change("sgd"), WORTH_OTHER_TRAINING)
+        if sparse is None:
             return None
         table = _table(view)
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"updating every row of {table} takes {duration(sparse.saved.value)} of a step of "
-                f"{duration(view.frozen.value)}"
-            ),
-            gain=sparse.gain,
-            cure=Cure(
+        return self.finding(
+            view,
+            f"updating every row of {table} takes {duration(sparse.saved.value)} of a step of "
+            f"{duration(sparse.before.value)}",
+            Cure(
                 self.safety,
-                "a smaller or hashed vocabulary, or SGD (as priced; it learns differently)",
+                "a smaller or hashed vocabulary, or SGD (as tried; it trains differently)",
             ),
-            evidence={
-                "step_ns": round(view.frozen.value),
-                "sgd_step_ns": round(sparse.step.value),
-                "table": table,
-            },
-            saves={"step": sparse.saved},
+            saves=sparse.saves,
+            evidence={**sparse.evidence("sgd_step_ns"), "table": table},
         )
 
 
 def _table(view: View) -> str:
-    layers: list[Any] = [layer for layer in view.layers if layer.type == "Embedding"]
+    layers = [layer for layer in view.layers if layer.type == "Embedding"]
     if not layers:
         return "the embedding table"
     largest = max(layers, key=lambda layer: layer.parameters or 0)
-    return f"{largest.name} ({largest.parameters:,} weights)"
+    return f"{largest.name} ({largest.parameters or 0:,} weights)"
 
 
 RULE = DenseEmbeddingUpdate()

@@ -1,28 +1,33 @@
 """# dominant-layer (MO008)
 
 ## What it finds
-Nothing holds the training up but its own arithmetic, and one layer is nearly all of it; or most of
-it is done in layers that are frozen, and so gives the same in every epoch.
+Only its own arithmetic limits the training, and one layer is nearly all of it; or most of it is
+done in frozen layers, and so gives the same in every epoch.
 
 ## Why it is slow
-It is not slow for what it computes. Only computing less makes it faster: a narrower layer,
-a smaller input, fewer steps.
+It is as fast as this arithmetic can be. Only computing less makes it faster: a narrower layer, a
+smaller input, fewer steps.
 
 ## Evidence
-- a real step takes no longer than a step on a frozen batch (within 15 %);
-- four times smaller batches take clearly less time, or the step is long: no dispatch limit;
-- of the layers' time, each timed alone with its gradients, one takes at least 80 %; a
-  recurrent one 55 %, if a copy of the model with it at half its width is 1.5x faster or more.
+Either of these.
 
-- or: a copy of the model without the frozen layers at its input trains at least 30 % faster on what
-  they give, and the same data (arrays, or a pipeline without random stages) are read in several
-  epochs.
+One layer:
+- a real step takes no longer than a step on a frozen batch (within ${AT_CEILING:gain}), and that
+  is at least ${MOSTLY_STEP:percent} of the training;
+- of the layers' time, each timed alone with its gradients, one takes at least
+  ${DOMINANT_SHARE:percent}; a recurrent one ${RECURRENT_SHARE:percent}, if training with that layer
+  at half its width is ${WORTH_HALVING:gain} faster or more.
+
+Frozen layers:
+- without the frozen layers at the model's input, on what they give, the steps of all epochs take at
+  least ${FROZEN_SHARE:percent} less time;
+- the same data (arrays, or a pipeline without random stages) is read in several epochs.
 
 ## Predicted gain
 Frozen layers: the measured step of the rest of the model; their own time is spent once.
-Else: the step of a copy of your model with that layer at half its width, measured on your own batch
-(where the model cannot be rebuilt: the step if the layer cost half as much). A price, not a
-promise: what it does to accuracy is for you to find out.
+Otherwise: the step of a copy of your model with that layer at half its width, measured on your own
+batch (where the model cannot be rebuilt: the step if the layer cost half as much). What it does to
+accuracy is for you to find out.
 
 ## Example
 ```python
@@ -42,22 +47,23 @@ head.fit(features, y, epochs=25)     # then only what learns
 Another model. Advice only.
 
 ## When not to
-The work is spread over the layers: then the model as a whole is what it costs.
+The work is spread over the layers: then no single layer is worth changing.
 """
 
 from __future__ import annotations
 
-from fitdoctor.analysis.estimate import from_windows
-from fitdoctor.analysis.model_costs import BACKWARD, LayerCost, outer_layers
+from fitdoctor.analysis.model_costs import LayerCost, outer_layers
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
+from fitdoctor.contract.evidence.device import Device
+from fitdoctor.contract.evidence.model import Layers, WithoutFrozenLayers
+from fitdoctor.contract.limits import FORWARD_PASSES_PER_STEP
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
 from fitdoctor.pricing.model_change import real_step, saved_by_change
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
-
-PAGE = __doc__ or ""
 
 DOMINANT_SHARE = 0.8
 # Frozen layers below this share of a step are not worth a training in two parts.
@@ -65,24 +71,29 @@ FROZEN_SHARE = 0.3
 # And the step is this share of the training with all that is around it.
 MOSTLY_STEP = 0.75
 # A recurrence works step by step and keeps the others waiting; its width is the only lever. Where
-# it is half of the layers' time, a large measured gain of half the width is worth telling.
+# it is half of the layers' time, a large measured gain of half the width is worth reporting.
 RECURRENT_SHARE = 0.5
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "Bidirectional"})
-WORTH_GAIN = 1.5
+# A layer that does not dominate must gain this much at half its width: accuracy is at stake.
+WORTH_HALVING = 1.5
 # Real over frozen step up to which the step itself is the limit.
 AT_CEILING = 1.15
 # Half the width halves a layer's cost, or quarters it where the next layer narrows too.
 HALVED = Interval(0.5, 0.35, 0.7)
 
+PAGE = page(__doc__, globals())
 
-class DominantLayer:
+
+class DominantLayer(Rule):
     """MO008."""
 
     code = "MO008"
     name = "dominant-layer"
     summary = "one layer is nearly all of the arithmetic"
     page = PAGE
-    safety: Safety = "advice"
+    safety = "advice"
+    # A layer that is slow, emulated or fed with padding dominates for that reason.
+    explained_by = frozenset({"MO002", "MO003", "MO004", "MO005", "MO007", "CO003", "CO004"})
 
     def detect(self, view: View) -> Finding | None:
         """At the ceiling of the step: frozen layers, or one layer above the threshold."""
@@ -90,9 +101,11 @@ class DominantLayer:
 
     def _frozen(self, view: View) -> Finding | None:
         """Layers that compute the same again in every epoch."""
-        data, passes = view.result("frozen_layers"), view.passes
-        rest = from_windows(data["ns"]) if data else None
-        if data is None or rest is None or view.frozen is None or view.is_group:
+        found, rest = view.found(WithoutFrozenLayers), view.timed(WithoutFrozenLayers)
+        passes = view.passes
+        if found is None or not found.layers or rest is None:
+            return None
+        if view.frozen is None or view.is_group:
             return None
         if passes is None or passes < 2 or not _same_in_every_epoch(view):
             return None
@@ -100,102 +113,86 @@ class DominantLayer:
         if left.value > 1 - FROZEN_SHARE:
             return None
         saves = {"step": saved_by_change(view, left)}
-        saved = saves["step"]
         validation = view.parts.get("validation", 0.0)
         if validation:
             # Forward only, so that frozen layers are at least as much of it.
             saves["validation"] = Interval.exact(validation).minus(left.scaled(validation))
-            saved = saved + saves["validation"]
-        names = data["layers"]
-        behind = f"{names[0]} to {names[-1]}" if len(names) > 1 else names[0]
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"frozen layers ({behind}, {data['parameters']:,} weights) give the same in each "
-                f"of {passes} epochs; a step takes {duration(view.frozen.value)} with them, "
-                f"{duration(rest.value)} without"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(
+        names = found.layers
+        frozen = f"{names[0]} to {names[-1]}" if len(names) > 1 else names[0]
+        return self.finding(
+            view,
+            f"frozen layers ({frozen}, {found.parameters:,} weights) give the same in each "
+            f"of {passes} epochs; a step takes {duration(view.frozen.value)} with them, "
+            f"{duration(rest.value)} without",
+            Cure(
                 self.safety,
                 "compute what they give once (features = keras.Model(model.inputs, "
-                f'model.get_layer("{data["behind"]}").input).predict(x)), and train the layers '
-                "behind them on that",
+                f'model.get_layer("{found.behind}").input).predict(x)), and train the layers '
+                "after them on that",
             ),
+            saves=saves,
             evidence={
-                "layer": behind,
+                "layer": frozen,
                 "step_ns": round(view.frozen.value),
                 "rest_ns": round(rest.value),
-                "parameters": data["parameters"],
+                "parameters": found.parameters,
                 "epochs": passes,
             },
-            saves=saves,
         )
 
     def _one(self, view: View) -> Finding | None:
-        data = view.result("layers")
-        if data is None or view.frozen is None or view.is_group:
-            return None
-        if (view.result("device") or {}).get("kind") == "gpu":
-            return None  # layer by layer, starting a kernel takes as long as many of them
-        if view.core.value > AT_CEILING * view.frozen.value:
-            return None
-        if view.frozen.value < MOSTLY_STEP * view.costs.total.value:
-            return None
-        found = _dominant(view)
+        found = _dominant(view) if _is_its_own_limit(view) else None
         if found is None:
             return None
         top, share = found
         step = real_step(view)
         half = view.left_by_change("half")
         saved = saved_by_change(view, half) if half is not None else HALVED.scaled(share * step)
-        if share < DOMINANT_SHARE and (
-            half is None or gain(view.costs.total, saved).value < WORTH_GAIN
-        ):
+        worth = half is not None and gain(view.costs.total, saved).value >= WORTH_HALVING
+        if share < DOMINANT_SHARE and not worth:
             return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"the layer {top.name} ({top.type}) is {percent(share)} of the layers' "
-                f"time; the step of {duration(step)} is its arithmetic"
-            ),
-            gain=gain(view.costs.total, saved),
-            cure=Cure(
+        return self.finding(
+            view,
+            f"the layer {top.name} ({top.type}) is {percent(share)} of the layers' "
+            f"time; the step of {duration(step)} is its arithmetic",
+            Cure(
                 self.safety,
-                f"if accuracy allows: {top.name} at half its width{_other_prices(view)} "
-                "(the price is measured, the accuracy is not)",
+                f"if accuracy allows: {top.name} at half its width{_other_changes(view)} "
+                "(the step is measured, the accuracy is not)",
             ),
+            saves={"step": saved},
             evidence={
                 "layer": top.name,
                 "type": top.type,
                 "step_share": round(share, 3),
                 "parameters": top.parameters,
             },
-            saves={"step": saved},
         )
+
+
+def _is_its_own_limit(view: View) -> bool:
+    """Whether the layers were timed, and neither input nor anything around the step is slow."""
+    if view.found(Layers) is None or view.frozen is None or view.is_group:
+        return False
+    device = view.found(Device)
+    if device is not None and device.kind == "gpu":
+        return False  # layer by layer, starting a kernel takes as long as many of them
+    step = view.frozen.value
+    return view.core.value <= AT_CEILING * step and step >= MOSTLY_STEP * view.costs.total.value
 
 
 def _same_in_every_epoch(view: View) -> bool:
     """Whether the model is given the same samples again, in whatever order."""
-    if view.input.get("kind") == "arrays":
+    if view.input.kind == "arrays":
         return True
-    is_pipeline = view.input.get("kind") == "tf.data"
+    is_pipeline = view.input.kind == "tf.data"
     return is_pipeline and not any(stage.random or stage.python for stage in view.stages)
 
 
 def _in_later_epochs(left: Interval, passes: int) -> Interval:
     """What is left of a step where the whole of it is done in one epoch only."""
-    once = Interval.exact(1 / passes)
-    return (
-        Interval(min(1.0, left.value), min(1.0, left.low), min(1.0, left.high)).scaled(
-            1 - 1 / passes
-        )
-        + once
-    )
+    at_most_all = Interval(min(1.0, left.value), min(1.0, left.low), min(1.0, left.high))
+    return at_most_all.scaled(1 - 1 / passes) + Interval.exact(1 / passes)
 
 
 def _dominant(view: View) -> tuple[LayerCost, float] | None:
@@ -207,7 +204,7 @@ def _dominant(view: View) -> tuple[LayerCost, float] | None:
     if not layers:
         return None
     costs = [
-        layer.step.value if layer.step is not None else BACKWARD * layer.forward_ns
+        layer.step.value if layer.step is not None else FORWARD_PASSES_PER_STEP * layer.forward_ns
         for layer in layers
     ]
     cost, top = max(zip(costs, layers, strict=True), key=lambda pair: pair[0])
@@ -216,14 +213,14 @@ def _dominant(view: View) -> tuple[LayerCost, float] | None:
     return (top, share) if share >= enough else None
 
 
-def _other_prices(view: View) -> str:
+def _other_changes(view: View) -> str:
     """What a copy with another change took, beside half the width."""
     names = {"quarter": "at a quarter", "gru": "as a GRU"}
     known = [(text, view.changed_step(copy)) for copy, text in names.items()]
-    prices = [
+    steps = [
         f"{text} a step takes {duration(step.value)}" for text, step in known if step is not None
     ]
-    return f"; {', '.join(prices)}" if prices else ""
+    return f"; {', '.join(steps)}" if steps else ""
 
 
 RULE = DominantLayer()

@@ -7,8 +7,8 @@ The model computes in float32 on a device that is faster in half precision.
 GPUs have units that multiply half-precision matrices several times faster, and half the bytes move.
 
 ## Evidence
-On a GPU, the same step with every layer in mixed_bfloat16, tried on the frozen batch, is at least
-15 % faster.
+On a GPU, the same step with every layer in mixed_bfloat16, tried on the frozen batch, makes
+training at least ${WORTH_CHANGE:gain} faster.
 
 ## Predicted gain
 The step as tried.
@@ -24,7 +24,7 @@ keras.config.set_dtype_policy("mixed_bfloat16")      # before the model is built
 ```
 
 ## Fix safety
-Other rounding: unsafe. Keep the last layer and the loss in float32.
+Different rounding: unsafe. Keep the last layer and the loss in float32.
 
 ## When not to
 On a CPU, and on small models: the trial then shows no gain.
@@ -34,52 +34,46 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import KERAS, AddSetting, Edit
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import place_of
-from fitdoctor.pricing.model_change import priced_change
-from fitdoctor.rules.model.unhelpful_precision import SETTERS
-from fitdoctor.units import duration
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import Where
+from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.precision import PRECISION_SETTERS
 
-PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.15
 POLICY = 'keras.config.set_dtype_policy("mixed_bfloat16")'
 
+PAGE = page(__doc__, globals())
 
-class FullPrecision:
+
+class FullPrecision(Rule):
     """MO006."""
 
     code = "MO006"
     name = "full-precision"
     summary = "half precision would be faster on this device"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """The same step in half precision is faster."""
-        half = priced_change(view, "bfloat16", WORTH_GAIN)
-        if half is None or view.frozen is None:
+        half = tried_change(view, view.left_by_change("bfloat16"), WORTH_CHANGE)
+        if half is None:
             return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"in float32 a step takes {duration(view.frozen.value)}, in mixed_bfloat16 "
-                f"{duration(half.step.value)}"
-            ),
-            gain=half.gain,
-            cure=Cure(self.safety, POLICY, _edits(view)),
-            evidence={"step_ns": round(view.frozen.value), "bfloat16_ns": round(half.step.value)},
-            saves={"step": half.saved},
+        return self.finding(
+            view,
+            half.in_words("in float32", "in mixed_bfloat16"),
+            Cure(self.safety, POLICY, _edits(view)),
+            saves=half.saves,
+            evidence=half.evidence("bfloat16_ns"),
         )
 
 
 def _edits(view: View) -> tuple[Edit, ...]:
-    recorded = view.recorded
-    if not recorded.file:
+    file, line = view.recorded.file, view.recorded.line
+    if not file:
         return ()
-    return (AddSetting(Where(recorded.file, recorded.line or 1), POLICY, SETTERS, (KERAS,)),)
+    return (AddSetting(Where(file, line or 1), POLICY, PRECISION_SETTERS, (KERAS,)),)
 
 
 RULE = FullPrecision()

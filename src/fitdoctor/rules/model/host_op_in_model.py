@@ -5,24 +5,25 @@ A layer, a loss or a `train_step` leaves the framework for Python or NumPy in th
 compiled step.
 
 ## Why it is slow
-The data is copied out, Python runs under its lock while everything waits, the result is copied
+The data is copied out, Python runs under its lock while everything waits, and the result is copied
 back. Nothing around it can be fused or run on a device, and gradients stop there.
 
 ## Evidence
-- the layer's compiled function holds a `numpy_function`, `py_function`, `pure_callback` or, on
-  torch, tensors become NumPy arrays while it runs;
-- the layer alone is 5 % or more of the step;
-- or, wherever in the step it is called from: while compiled steps run on a frozen batch, a function
-  of the user's is seen running in at least 15 % of the samples, and not while no step runs; on
-  torch, where every step runs from Python: it takes 15 % of the step from handing values to Python
-  (`.numpy()`, `.item()`, …) to the next operation of torch.
+A predicted gain of at least ${WORTH_CHANGE:gain}, and one of these:
+- the layer's compiled function contains a `numpy_function`, `py_function` or `pure_callback`, or,
+  on torch, tensors become NumPy arrays while it runs; and the layer alone is ${SHARE:percent} of
+  the step or more;
+- wherever in the step it is called from: while compiled steps run on a frozen batch, a function of
+  yours is seen running in at least ${SEEN_SHARE:percent} of the samples, and not while no step
+  runs; on torch, where every step runs from Python: it takes that share of the step from handing
+  values to Python (`.numpy()`, `.item()`, …) to the next operation of torch.
 
 ## Predicted gain
-The step with three operations of the framework (`keras.ops.tanh(0.5 * x) + x`) in the layer's
-place, tried on a frozen batch in turns with the step as it is; where the layer changes the shape,
-the step if it took three times what its arithmetic needs on this machine. For code outside a layer:
-the step without most of the time in which the user's function was seen running; how much of it
-native operations would need is not known, so the interval is wide.
+The step with a few operations of the framework (`keras.ops.tanh(0.5 * x) + x`) in the layer's
+place, tried on a frozen batch in turns with the step as it is. Where the layer changes the shape:
+the step if the layer took ${TIMES_NEEDED} times what its arithmetic needs on this machine. For code
+outside a layer: the step without most of the time in which your function was seen running. How
+much of it native operations would need is not known, so the interval is wide.
 
 ## Example
 ```python
@@ -37,10 +38,10 @@ class Scale(keras.layers.Layer):
 ```
 
 ## Fix safety
-The same function written with `keras.ops` may round differently: unsafe. `fix` writes functions of
-plain arithmetic anew that are called through `numpy_function`, `py_function` or `pure_callback`;
-where NumPy had no gradient it is stopped, so that the training stays what it was. Loops over rows
-and the rest of NumPy are left to you, with the reason.
+The same function written with `keras.ops` may round differently: unsafe. `fix` rewrites functions
+of plain arithmetic that are called through `numpy_function`, `py_function` or `pure_callback`.
+Where NumPy had no gradient it is stopped, so that the training stays the same. Loops over rows and
+the rest of NumPy are left to you, with the reason.
 
 ## When not to
 The op runs once per epoch, or outside the step.
@@ -50,17 +51,25 @@ from __future__ import annotations
 
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.model import MachineCeiling
+from fitdoctor.contract.evidence.step import PythonInSteps
 from fitdoctor.findings.edits import Edit, UseKerasOps
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
+from fitdoctor.pricing import model_change
 from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.model_change import layer_share, saved_by_change, saved_by_layers
+from fitdoctor.pricing.model_change import (
+    WORTH_CHANGE,
+    layer_share,
+    saved_by_change,
+    saved_by_layers,
+)
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.layers import alone_ns, layer_place, longest_alone
 from fitdoctor.units import duration, percent
 
-PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.15
 SHARE = 0.05
 # Python seen running in this share of the samples of a compiled step.
 SEEN_SHARE = 0.15
@@ -70,15 +79,17 @@ HALF = 0.5
 # At least this part of what some operations in a layer's place save, where it takes more of them.
 SEVERAL = 0.7
 
+PAGE = page(__doc__, vars(model_change) | globals())
 
-class HostOpInModel:
+
+class HostOpInModel(Rule):
     """MO004."""
 
     code = "MO004"
     name = "host-op-in-model"
     summary = "the step leaves the framework for Python in its middle"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """The costliest layer with a host op in it, or Python seen anywhere in the step."""
@@ -87,73 +98,59 @@ class HostOpInModel:
         return self._layer(view) or self._in_step(view)
 
     def _in_step(self, view: View) -> Finding | None:
-        seen = view.result("step_python") or {}
+        seen = view.found(PythonInSteps)
+        if seen is None:
+            return None
         # A thread that runs without steps as well is not called by them.
-        other = {tuple(row[:3]) for row in seen.get("without_steps") or ()}
-        called = [row for row in seen.get("functions") or () if tuple(row[:3]) not in other]
+        other = {row[:3] for row in seen.without_steps}
+        called = [row for row in seen.functions if row[:3] not in other]
         if not called:
             return None
         file, line, function, count = called[0]
-        share = min(1.0, count / max(1, seen["samples"]))
+        share = min(1.0, count / max(1, seen.samples))
         if share < SEEN_SHARE:
             return None
         step = min(view.ceiling_step.value, view.costs.total.value) * share
         saved = Interval(step * MOSTLY, step * HALF, step)
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
+        if gain(view.costs.total, saved).value < WORTH_CHANGE:
             return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=Where(str(file), int(line)),
-            message=(
-                f"{function} leaves {view.backend} for Python in the middle of the step, "
-                f"{percent(share)} of its time"
-            ),
-            gain=priced,
-            cure=Cure(
+        where = Where(file, line)
+        return self.finding(
+            view,
+            f"{function} leaves {view.backend} for Python in the middle of the step, "
+            f"{percent(share)} of its time",
+            Cure(
                 self.safety,
                 f"write {function} with keras.ops, or do it outside the step",
-                _edits(Where(str(file), int(line))),
+                _edits(where),
             ),
-            evidence={"function": function, "share": round(share, 3), "samples": seen["samples"]},
+            where=where,
             saves={"step": saved},
+            evidence={"function": function, "share": round(share, 3), "samples": seen.samples},
         )
 
     def _layer(self, view: View) -> Finding | None:
-        hosts = [layer for layer in view.layers if layer.host_ops and layer.step is not None]
-        if not hosts:
-            return None
-        layer: LayerCost = max(hosts, key=lambda one: one.step.value if one.step else 0.0)
-        step = layer.step
-        if step is None or layer_share(view, layer).value < SHARE:
+        layer = longest_alone(layer for layer in view.layers if layer.host_ops)
+        if layer is None:
             return None
         share = layer_share(view, layer).value
         saved = _saved(view, layer)
-        recorded = view.recorded
-        where = place_of(recorded)
-        if layer.file and layer.line:
-            where = Where(layer.file, layer.line)
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
+        if share < SHARE or gain(view.costs.total, saved).value < WORTH_CHANGE:
             return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
+        where = layer_place(view, layer)
+        return self.finding(
+            view,
+            f"the layer {layer.name} ({layer.type}) computes in Python or NumPy: "
+            f"{duration(alone_ns(layer))} alone, {percent(share)} of a step",
+            Cure(self.safety, "write it with keras.ops", _edits(where)),
             where=where,
-            message=(
-                f"the layer {layer.name} ({layer.type}) computes in Python or NumPy: "
-                f"{duration(step.value)} alone, {percent(share)} of a step"
-            ),
-            gain=priced,
-            cure=Cure(self.safety, "write it with keras.ops", _edits(where)),
+            saves={"step": saved},
             evidence={
                 "layer": layer.name,
                 "type": layer.type,
-                "layer_ns": round(step.value),
+                "layer_ns": round(alone_ns(layer)),
                 "host_ops": layer.host_ops,
             },
-            saves={"step": saved},
         )
 
 
@@ -169,7 +166,7 @@ def _saved(view: View, layer: LayerCost) -> Interval:
     """
     native = view.left_by_change("native")
     if native is None:
-        needed = layer.needed_ns(view.result("machine_ceiling")) or 0.0
+        needed = layer.needed_ns(view.found(MachineCeiling)) or 0.0
         return saved_by_layers(view, [(layer, needed)])
     most = 1.0 - SEVERAL * (1.0 - native.value)
     return saved_by_change(view, Interval(native.value, native.low, max(native.high, most)))

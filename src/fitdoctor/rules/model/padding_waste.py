@@ -5,16 +5,17 @@ Most of each batch is padding, and the model computes on it.
 
 ## Why it is slow
 All sequences of a data set are padded to the longest one. A recurrent layer walks the padding
-step by step, attention squares it; masks hide the result, not the work.
+step by step, and attention squares it. Masks hide the result, not the work.
 
 ## Evidence
-- in a few of your batches, less than 70 % of the positions are filled;
-- the same step at the length that batches of like sequences would have is faster.
+- in a few of your batches, less than ${FULL_BATCH_SHARE:percent} of the positions are filled;
+- the same step at the length that batches of similar sequences would have makes training at least
+  ${WORTH_CHANGE:gain} faster.
 
 ## Predicted gain
-The step at the mean length that is left when rows of like length share a batch (in buckets that
-double in size, each as long as its longest row; the few longest rows still fill a batch), and
-0.02 ms per sequence to sort them.
+The step at the mean length that is left when rows of similar length share a batch (in buckets that
+double in size, each as long as its longest row; the few longest rows still fill a batch), plus
+${SORT_ONE_NS:us} per sequence to sort it into its bucket.
 
 ## Example
 ```python
@@ -27,8 +28,8 @@ dataset.bucket_by_sequence_length(length_of, boundaries, batch_sizes)
 ```
 
 ## Fix safety
-With a mask the result stays the same but for rounding; batches are made of other rows, in another
-order: unsafe.
+With a mask the result stays the same except for rounding. Batches consist of other rows, in
+another order: unsafe.
 
 ## When not to
 Batches are nearly full, or the model treats positions, not time (an image, a table).
@@ -36,68 +37,65 @@ Batches are nearly full, or the model treats positions, not time (an image, a ta
 
 from __future__ import annotations
 
+from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import place_of
+from fitdoctor.contract import limits
+from fitdoctor.contract.evidence.model import Padding
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.model_change import saved_by_change
+from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
 
-PAGE = __doc__ or ""
+# What tf.data was measured to need to put one sequence into its bucket, and the range of it.
+SORT_ONE_NS = 22_000.0
+SORTING_NS = Interval(SORT_ONE_NS, 0.0, 40_000.0)
 
-WORTH_GAIN = 1.15
-
-
-# What tf.data needs to put one sequence into its bucket: 22 µs were measured (usual, least, most).
-SORTING_NS = Interval(22_000.0, 0.0, 40_000.0)
+PAGE = page(__doc__, vars(limits) | globals())
 
 
-class PaddingWaste:
+class PaddingWaste(Rule):
     """MO007."""
 
     code = "MO007"
     name = "padding-waste"
     summary = "most of each batch is padding"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """The step at the length that the data needs is faster."""
-        data, shorter = view.result("padding"), view.probe_ns("padding")
-        if data is None or shorter is None or view.frozen is None:
+        padding = view.found(Padding)
+        if padding is None or padding.cut is None or view.frozen is None:
             return None
-        # Sequences are sorted into buckets one by one.
-        sorting = SORTING_NS.scaled(float(data.get("rows") or 0))
-        saved = saved_by_change(view, (shorter + sorting).divided_by(view.frozen))
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
+        shorter = from_windows(padding.cut.ns)
+        if shorter is None:
             return None
-        filled = float(data["real"]) / float(data["length"])
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"sequences of {data['real']:.0f} positions on average are padded to "
-                f"{data['length']}: {percent(1 - filled)} of each batch is padding; at length "
-                f"{data['bucketed']} a step takes {duration(shorter.value)}"
-            ),
-            gain=priced,
-            cure=Cure(self.safety, _in_words(data.get("boundaries"))),
+        with_sorting = shorter + SORTING_NS.scaled(padding.rows)
+        cut = tried_change(view, with_sorting.divided_by(view.frozen), WORTH_CHANGE)
+        if cut is None:
+            return None
+        filled = padding.real / max(1, padding.length)
+        return self.finding(
+            view,
+            f"sequences of {padding.real:.0f} positions on average are padded to "
+            f"{padding.length}: {percent(1 - filled)} of each batch is padding; at length "
+            f"{padding.bucketed} a step takes {duration(shorter.value)}",
+            Cure(self.safety, _in_words(padding.boundaries)),
+            saves=cut.saves,
             evidence={
-                "length": int(data["length"]),
-                "mean_length": round(float(data["real"]), 1),
-                "bucketed_length": int(data["bucketed"]),
+                "length": padding.length,
+                "mean_length": round(padding.real, 1),
+                "bucketed_length": padding.bucketed,
                 "step_ns": round(view.frozen.value),
                 "shorter_step_ns": round(shorter.value),
             },
-            saves={"step": saved},
         )
 
 
-def _in_words(boundaries: list[int] | None) -> str:
-    edges = f", bucket_boundaries={boundaries}" if boundaries else ""
+def _in_words(boundaries: tuple[int, ...]) -> str:
+    edges = f", bucket_boundaries={list(boundaries)}" if boundaries else ""
     return f"bucket by length (dataset.bucket_by_sequence_length{edges})"
 
 

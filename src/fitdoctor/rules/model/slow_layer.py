@@ -10,21 +10,25 @@ by sample (`map_fn`, `vectorized_map` that falls back, a Python loop): thousands
 operations instead of one large one.
 
 ## Evidence
-- the layer alone, forward and backward, is a fifth of the step or more;
-- it takes at least 10 times what its multiplications and memory traffic take at the best rates
-  measured on this machine (one large matrix product, one large copy);
+All of these, and a predicted gain of at least ${WORTH_CHANGE:gain}:
+- the layer alone, forward and backward, is ${SHARE:percent} of the step or more;
+- it takes at least ${SLOWNESS} times what its multiplications and memory traffic take at the best
+  rates measured on this machine (one large matrix product, one large copy), and at least
+  ${SHORT_NS:ms};
 - it is a layer of your own, or a Lambda; or a grouped convolution, and a copy of the model with a
-  plain one is faster;
-- or the loss is your own and maps over the rows one by one, and the step with all rows at once is
+  plain one is faster.
+
+Or one of these, with the same gain:
+- a layer or a loss of your own maps over the rows one by one, and the step with all rows at once is
   faster;
-- or, on torch: the model calls the layer four times or more in a step, no call needs what another
-  computed (with the layer's outputs set to zero its inputs stay the same), and one call on all the
-  inputs together is faster.
+- on torch: the model calls the layer ${MANY_CALLS} times or more in a step, no call needs what
+  another computed (with the layer's outputs set to zero its inputs stay the same), and one call on
+  all the inputs together is faster.
 
 ## Predicted gain
 For a grouped convolution the step of that copy; for `tf.map_fn` and `keras.ops.map` the step with
 `vectorized_map` in their place, for `jax.lax.map` with `jax.vmap`; for repeated calls the time of
-one call instead. Otherwise the step if the layer needed three times its ideal time.
+one call instead. Otherwise the step if the layer took ${TIMES_NEEDED} times its ideal time.
 
 ## Example
 ```python
@@ -40,9 +44,9 @@ class Normalise(keras.layers.Layer):
 On a CPU `Conv2D(64, 3)` or `SeparableConv2D` instead of `Conv2D(64, 3, groups=8)`.
 
 ## Fix safety
-Vectorising keeps the result but for rounding; `vectorized_map` or `jax.vmap` is offered where the
-model gave the same on a batch with it (unsafe: rounding). The rest is advice: another convolution
-is another model.
+Vectorising keeps the result except for rounding. `vectorized_map` or `jax.vmap` is offered where
+the model gave the same result on a batch with it (unsafe: rounding). The rest is advice: another
+convolution is another model.
 
 ## When not to
 - Recurrent layers work step by step by nature.
@@ -51,28 +55,33 @@ is another model.
 
 from __future__ import annotations
 
-from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
+from fitdoctor.contract import limits
+from fitdoctor.contract.evidence.model import MachineCeiling, OneCall, VectorisedStep
+from fitdoctor.contract.places import CallLine
 from fitdoctor.findings.edits import Edit, RenameCall, VmapInstead
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import Where
+from fitdoctor.intervals import Interval
+from fitdoctor.pricing import model_change
 from fitdoctor.pricing.joint import gain
 from fitdoctor.pricing.model_change import (
+    WORTH_CHANGE,
     layer_share,
-    priced_change,
     saved_by_change,
     saved_by_layers,
     saved_of_layer,
+    tried_change,
 )
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.layers import alone_ns, layer_place, longest_alone
 from fitdoctor.units import duration
 
-PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.15
 SHARE = 0.2
 SLOWNESS = 10.0
-# Calling a layer alone has a price of some tenths of a millisecond, whatever it computes.
+# Calling a layer alone takes some tenths of a millisecond, whatever it computes.
 SHORT_NS = 2e6
 MAP_SETTINGS = (
     "dtype",
@@ -86,15 +95,19 @@ MAP_SETTINGS = (
 LAX_MAP = "lax.map"
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
 
+PAGE = page(__doc__, vars(limits) | vars(model_change) | globals())
 
-class SlowLayer:
+
+class SlowLayer(Rule):
     """MO003."""
 
     code = "MO003"
     name = "slow-layer"
     summary = "one layer takes far longer than its arithmetic needs, or is called too often"
     page = PAGE
-    safety: Safety = "advice"
+    safety = "advice"
+    # Too few cores make every kind of step slower.
+    explained_by = frozenset({"EN002"})
 
     def detect(self, view: View) -> Finding | None:
         """The layer that loses most against what it needs, or by being called again and again."""
@@ -103,61 +116,56 @@ class SlowLayer:
         return self._one_call(view) or self._mapped(view) or self._slow(view)
 
     def _mapped(self, view: View) -> Finding | None:
-        """A map over rows, whose vectorised twin was tried."""
-        slow, data = _looping(view), view.result("step_vectorised")
-        priced = priced_change(view, "vectorised", WORTH_GAIN)
-        if data is None or priced is None or view.frozen is None:
+        """A map over rows, where the vectorised form was tried."""
+        tried = view.found(VectorisedStep)
+        faster = tried_change(view, view.left_by(VectorisedStep), WORTH_CHANGE)
+        if tried is None or faster is None or not tried.calls:
             return None
+        slow = longest_alone(
+            layer
+            for layer in view.layers
+            if layer.loops and _is_users(layer) and not layer.is_model
+        )
         # Without a layer that loops, the loss does.
         what = f"the layer {slow.name} ({slow.type})" if slow is not None else "the loss"
-        calls = [(one["call"], Where(one["file"], int(one["line"]))) for one in data["calls"]]
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=calls[0][1],
-            message=(
-                f"{what} maps over its rows one by one: a step takes "
-                f"{duration(view.frozen.value)}, with all rows at once "
-                f"{duration(priced.step.value)}"
-            ),
-            gain=priced.gain,
-            cure=_vectorising(calls),
+        return self.finding(
+            view,
+            faster.in_words(f"{what} maps over its rows one by one:", "with all rows at once"),
+            _vectorising(tried.calls),
+            where=_place(tried.calls[0]),
+            saves=faster.saves,
             evidence={
                 "layer": slow.name if slow is not None else None,
                 "type": slow.type if slow is not None else None,
-                "layer_ns": round(slow.step.value) if slow is not None and slow.step else None,
-                "vectorised_step_ns": round(priced.step.value),
+                "layer_ns": round(alone_ns(slow)) if slow is not None else None,
+                "vectorised_step_ns": round(faster.after.value),
                 "loops": slow.loops if slow is not None else None,
             },
-            saves={"step": priced.saved},
         )
 
     def _one_call(self, view: View) -> Finding | None:
-        data = view.result("one_call") or {}
-        layer = next((one for one in view.layers if one.name == data.get("layer")), None)
-        together = from_windows(data["ns"]) if data else None
-        if layer is None or layer.step is None or together is None:
+        """A layer that was also tried with one call on all its inputs."""
+        tried, together = view.found(OneCall), view.timed(OneCall)
+        if tried is None or together is None:
+            return None
+        layer = next((one for one in view.layers if one.name == tried.layer), None)
+        if layer is None or layer.step is None:
             return None
         saved = saved_of_layer(view, layer, together.divided_by(layer.step))
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
+        if gain(view.costs.total, saved).value < WORTH_CHANGE:
             return None
-        where = Where(layer.file, layer.line) if layer.file and layer.line else None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=where or place_of(view.recorded),
-            message=(
-                f"the layer {layer.name} ({layer.type}) is called {layer.calls} times in every "
-                f"step, {duration(layer.step.value)} together; one call on all of it takes "
-                f"{duration(together.value)}"
-            ),
-            gain=priced,
-            cure=Cure(
+        return self.finding(
+            view,
+            f"the layer {layer.name} ({layer.type}) is called {layer.calls} times in every "
+            f"step, {duration(layer.step.value)} together; one call on all of it takes "
+            f"{duration(together.value)}",
+            Cure(
                 self.safety,
                 "call it once: reshape what the loop runs over into the batch, and back "
                 "afterwards (or keras.layers.TimeDistributed)",
             ),
+            where=layer_place(view, layer),
+            saves={"step": saved},
             evidence={
                 "layer": layer.name,
                 "type": layer.type,
@@ -165,40 +173,25 @@ class SlowLayer:
                 "layer_ns": round(layer.step.value),
                 "one_call_ns": round(together.value),
             },
-            saves={"step": saved},
         )
 
     def _slow(self, view: View) -> Finding | None:
         alike = _slowest(view)
-        slow = alike[0][0] if alike else None
-        if slow is None or slow.step is None or view.frozen is None:
+        saved = _saved(view, alike)
+        if saved is None or view.frozen is None:
             return None
-        taken = sum(layer.step.value for layer, _ in alike if layer.step is not None)
+        if gain(view.costs.total, saved).value < WORTH_CHANGE:
+            return None
+        slow = alike[0][0]
+        taken = sum(alone_ns(layer) for layer, _ in alike)
         needed = sum(needed for _, needed in alike)
-        ungrouped = view.left_by_change("ungrouped")
-        if slow.settings.get("groups", 1) > 1:
-            if ungrouped is None:
-                return None
-            saved = saved_by_change(view, ungrouped)
-        else:
-            saved = saved_by_layers(view, alike)
-        recorded = view.recorded
-        where = place_of(recorded)
-        if slow.file and slow.line:
-            where = Where(slow.file, slow.line)
-        priced = gain(view.costs.total, saved)
-        if priced.value < WORTH_GAIN:
-            return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=where,
-            message=(
-                f"{_named(alike)} {duration(taken)} of a step of {duration(view.frozen.value)}; "
-                f"the arithmetic needs about {duration(needed)}"
-            ),
-            gain=priced,
-            cure=Cure(self.safety, _advice(slow)),
+        return self.finding(
+            view,
+            f"{_named(alike)} {duration(taken)} of a step of {duration(view.frozen.value)}; "
+            f"the arithmetic needs about {duration(needed)}",
+            Cure(self.safety, _advice(slow)),
+            where=layer_place(view, slow),
+            saves={"step": saved},
             evidence={
                 "layer": slow.name,
                 "type": slow.type,
@@ -208,37 +201,47 @@ class SlowLayer:
                 "loops": slow.loops,
                 "groups": int(slow.settings.get("groups", 1)),
             },
-            saves={"step": saved},
         )
 
 
-def _vectorising(calls: list[tuple[str, Where]]) -> Cure:
-    twins: dict[str, set[str]] = {}
-    for name, _ in calls:
-        twins.setdefault("jax.vmap" if name == LAX_MAP else "vectorized_map", set()).add(name)
-    changes = [f"{twin} instead of {' and '.join(sorted(twins[twin]))}" for twin in sorted(twins)]
+def _vectorising(calls: tuple[CallLine, ...]) -> Cure:
+    replaced: dict[str, set[str]] = {}
+    for one in calls:
+        better = "jax.vmap" if one.call == LAX_MAP else "vectorized_map"
+        replaced.setdefault(better, set()).add(one.call)
+    changes = [
+        f"{name} instead of {' and '.join(sorted(replaced[name]))}" for name in sorted(replaced)
+    ]
     return Cure(
         "unsafe",
-        f"{', '.join(changes)}: it gave the same on a batch",
-        tuple(_vectorised(name, where) for name, where in calls),
+        f"{', '.join(changes)}: it gave the same result on a batch",
+        tuple(_vectorised(one) for one in calls),
     )
 
 
-def _vectorised(name: str, where: Where) -> Edit:
-    if name == LAX_MAP:
-        return VmapInstead(where)
-    # What tells map_fn the result's type, or how to run its loop, has no meaning there.
-    return RenameCall(where, name, "vectorized_map", drop=MAP_SETTINGS, positional=2)
+def _vectorised(one: CallLine) -> Edit:
+    if one.call == LAX_MAP:
+        return VmapInstead(_place(one))
+    # Arguments that give map_fn the result's type, or say how to run its loop, have no meaning
+    # there.
+    return RenameCall(_place(one), one.call, "vectorized_map", drop=MAP_SETTINGS, positional=2)
 
 
-def _looping(view: View) -> LayerCost | None:
-    """The user's layer with a loop in it that takes longest."""
-    found = [layer for layer in view.layers if layer.loops and layer.step is not None]
-    mine = [layer for layer in found if _is_users(layer) and not layer.is_model]
-    return max(mine, key=lambda layer: layer.step.value if layer.step else 0.0, default=None)
+def _place(one: CallLine) -> Where:
+    return Where(one.file, one.line)
 
 
 _Needs = list[tuple[LayerCost, float]]  # layers, and what the arithmetic of each needs
+
+
+def _saved(view: View, alike: _Needs) -> Interval | None:
+    """What these layers save; None where there are none, or a copy without groups was not tried."""
+    if not alike:
+        return None
+    if not _is_grouped(alike[0][0]):
+        return saved_by_layers(view, alike)
+    ungrouped = view.left_by_change("ungrouped")
+    return saved_by_change(view, ungrouped) if ungrouped is not None else None
 
 
 def _named(alike: _Needs) -> str:
@@ -251,14 +254,14 @@ def _named(alike: _Needs) -> str:
 
 def _slowest(view: View) -> _Needs:
     """The class of layers that loses most against what it needs, its slowest layer first."""
-    ceiling = view.result("machine_ceiling")
+    ceiling = view.found(MachineCeiling)
     found: dict[tuple[str, str | None, int | None], _Needs] = {}
     for layer in view.layers:
         needed = layer.needed_ns(ceiling)
         if layer.step is None or layer.is_model or layer.type in RECURRENT or layer.host_ops:
             continue
-        if not _is_users(layer) and layer.settings.get("groups", 1) <= 1:
-            continue  # the framework's own layers are as fast as it has kernels for them
+        if not _is_users(layer) and not _is_grouped(layer):
+            continue  # the framework's own layers are as fast as its kernels
         if not needed or layer.step.value < max(SHORT_NS, SLOWNESS * needed):
             continue
         found.setdefault((layer.type, layer.file, layer.line), []).append((layer, needed))
@@ -269,15 +272,19 @@ def _slowest(view: View) -> _Needs:
 
 
 def _lost(alike: _Needs) -> float:
-    return sum(layer.step.value - needed for layer, needed in alike if layer.step is not None)
+    return sum(alone_ns(layer) - needed for layer, needed in alike)
 
 
 def _is_users(layer: LayerCost) -> bool:
     return layer.is_user or layer.type == "Lambda"
 
 
+def _is_grouped(layer: LayerCost) -> bool:
+    return layer.settings.get("groups", 1) > 1
+
+
 def _advice(slow: LayerCost) -> str:
-    if slow.settings.get("groups", 1) > 1:
+    if _is_grouped(slow):
         return "a plain or separable convolution instead of groups (another model)"
     if slow.loops:
         return "it loops over samples: vectorise it over the whole batch"

@@ -5,10 +5,10 @@ A recurrent layer is computed step by step in small operations, though one kerne
 
 ## Why it is slow
 `recurrent_dropout` draws a mask for the state and multiplies by it at every time step. On a GPU it
-also keeps Keras from using the fused kernel, as do other activations than the default ones.
+also keeps Keras from using the fused kernel, as does any activation other than the default one.
 
 ## Evidence
-A copy of your model without recurrent dropout takes at least 15 % less time per step.
+A copy of your model without recurrent dropout makes training at least ${WORTH_CHANGE:gain} faster.
 
 ## Predicted gain
 The step of that copy.
@@ -27,61 +27,54 @@ keras.layers.LSTM(128, dropout=0.2)             # on the inputs, not on the stat
 Another regularisation, with the same rate on the inputs: unsafe.
 
 ## When not to
-Recurrent dropout is what your accuracy rests on.
+Your accuracy depends on recurrent dropout.
 """
 
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.model import RecurrentDropout
 from fitdoctor.findings.edits import Edit, RenameKeyword
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import ANYWHERE, place_of
-from fitdoctor.pricing.model_change import priced_change
-from fitdoctor.units import duration
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import ANYWHERE, Where
+from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
 
-PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.15
+PAGE = page(__doc__, globals())
 
 
-class UnfusedRecurrence:
+class UnfusedRecurrence(Rule):
     """MO001."""
 
     code = "MO001"
     name = "unfused-recurrence"
     summary = "a recurrent layer is computed in small operations"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """The same model without recurrent dropout is faster."""
-        fused = priced_change(view, "fused", WORTH_GAIN)
-        if fused is None or view.frozen is None:
+        fused = tried_change(view, view.left_by_change("fused"), WORTH_CHANGE)
+        if fused is None:
             return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"with recurrent dropout a step takes {duration(view.frozen.value)}, without it "
-                f"{duration(fused.step.value)}"
-            ),
-            gain=fused.gain,
-            cure=Cure(
-                self.safety, "dropout on the inputs instead of recurrent_dropout", _edits(view)
-            ),
-            evidence={"step_ns": round(view.frozen.value), "without_ns": round(fused.step.value)},
-            saves={"step": fused.saved},
+        return self.finding(
+            view,
+            fused.in_words("with recurrent dropout", "without it"),
+            Cure(self.safety, "dropout on the inputs instead of recurrent_dropout", _edits(view)),
+            saves=fused.saves,
+            evidence=fused.evidence("without_ns"),
         )
 
 
 def _edits(view: View) -> tuple[Edit, ...]:
     """The layers' own calls were not recorded; the file that trains often builds them too."""
-    file, types = view.recorded.file, (view.result("recurrent_dropout") or {}).get("types", ())
-    if not file:
+    file, found = view.recorded.file, view.found(RecurrentDropout)
+    if not file or found is None:
         return ()
     return tuple(
-        RenameKeyword(Where(file, ANYWHERE), name, "recurrent_dropout", "dropout") for name in types
+        RenameKeyword(Where(file, ANYWHERE), name, "recurrent_dropout", "dropout")
+        for name in found.types
     )
 
 

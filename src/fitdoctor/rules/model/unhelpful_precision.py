@@ -1,14 +1,15 @@
 """# unhelpful-precision (MO005)
 
 ## What it finds
-The model computes in float16 or bfloat16, and is slower for it.
+The model computes in float16 or bfloat16, and that makes it slower.
 
 ## Why it is slow
-Half precision pays where the hardware has units for it. A CPU emulates float16, and every layer
-casts its inputs and weights.
+Half precision pays off where the hardware has units for it. A CPU emulates float16, and every
+layer casts its inputs and weights.
 
 ## Evidence
-The same step with every layer in float32, tried on the frozen batch, is at least 10 % faster.
+The same step with every layer in float32, tried on the frozen batch, makes training at least
+${WORTH_GAIN:gain} faster.
 
 ## Predicted gain
 The step as tried.
@@ -34,51 +35,43 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import DropSetting, Edit
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
-from fitdoctor.findings.place import ANYWHERE, place_of
-from fitdoctor.pricing.model_change import priced_change
-from fitdoctor.units import duration
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import ANYWHERE, Where
+from fitdoctor.pricing.model_change import tried_change
+from fitdoctor.pricing.worth import WORTH_GAIN
+from fitdoctor.rules.page import page
+from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.precision import PRECISION_SETTERS
 
-PAGE = __doc__ or ""
-
-WORTH_GAIN = 1.10
-SETTERS = ("set_dtype_policy", "set_global_policy")
+PAGE = page(__doc__, globals())
 
 
-class UnhelpfulPrecision:
+class UnhelpfulPrecision(Rule):
     """MO005."""
 
     code = "MO005"
     name = "unhelpful-precision"
     summary = "half precision makes the step slower here"
     page = PAGE
-    safety: Safety = "unsafe"
+    safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:
         """The same model in float32 is faster."""
-        full = priced_change(view, "float32", WORTH_GAIN)
-        if full is None or view.frozen is None:
+        full = tried_change(view, view.left_by_change("float32"), WORTH_GAIN)
+        if full is None:
             return None
-        return Finding(
-            rule=self.code,
-            name=self.name,
-            where=place_of(view.recorded),
-            message=(
-                f"in half precision a step takes {duration(view.frozen.value)}, in float32 "
-                f"{duration(full.step.value)}"
-            ),
-            gain=full.gain,
-            cure=Cure(
-                self.safety, 'keras.config.set_dtype_policy("float32")', _default_policy(view)
-            ),
-            evidence={"step_ns": round(view.frozen.value), "float32_ns": round(full.step.value)},
-            saves={"step": full.saved},
+        return self.finding(
+            view,
+            full.in_words("in half precision", "in float32"),
+            Cure(self.safety, 'keras.config.set_dtype_policy("float32")', _default_policy(view)),
+            saves=full.saves,
+            evidence=full.evidence("float32_ns"),
         )
 
 
 def _default_policy(view: View) -> tuple[Edit, ...]:
     file = view.recorded.file
-    return (DropSetting(Where(file, ANYWHERE), SETTERS),) if file else ()
+    return (DropSetting(Where(file, ANYWHERE), PRECISION_SETTERS),) if file else ()
 
 
 RULE = UnhelpfulPrecision()

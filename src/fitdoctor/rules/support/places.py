@@ -15,11 +15,10 @@ from fitdoctor.findings.edits import (
     SetKeyword,
     SwapCalls,
 )
-from fitdoctor.findings.place import Where
+from fitdoctor.findings.place import Where, place_of
 
 # Positions of parameters in the public signatures of Keras 3, tf.data and torch.
 MAP_PARALLEL_CALLS = 1
-COMPILE_RUN_EAGERLY = 5
 FIT_BATCH_SIZE = 2
 COMPILE_STEPS_PER_EXECUTION = 6
 LOADER_NUM_WORKERS = 5
@@ -34,29 +33,49 @@ def stage_place(stage: StageCost | None) -> Where | None:
     return Where(stage.file, stage.line)
 
 
+def record_source(view: View) -> StageCost | None:
+    """The stage of a pipeline that reads TFRecord files."""
+    return next((one for one in view.stages if one.op.startswith("TFRecordDataset")), None)
+
+
+def input_place(view: View) -> Where | None:
+    """Where the user's class or function that makes the data is written."""
+    made = view.input
+    return Where(made.file, made.line or 0) if made.file else None
+
+
+def python_place(view: View) -> Where | None:
+    """The user's line that makes the data: the pipeline's stage, or the hottest function."""
+    for stage in view.stages:
+        if stage.python and stage.file:
+            return Where(stage.file, stage.line or 0)
+    if view.loader is not None and view.loader.hot_line is not None:
+        return Where(*view.loader.hot_line[:2])
+    return input_place(view) or place_of(view.recorded)
+
+
 def compile_place(view: View) -> Where | None:
     """Where the workload's model was last compiled before it was trained."""
-    model = view.recorded.detail.get("model_number")
+    model = view.recorded.detail.model_number
     if model is None:
         return None
     first = min((call.t for call in view.recorded.calls), default=view.recorded.t)
-    calls = [event for event in view.compile_calls if event.detail.get("model") == model]
+    calls = [event for event in view.compile_calls if event.detail.model == model]
     before = [event for event in calls if event.t <= first]
     if not before:
         return None
     detail = max(before, key=lambda event: event.t).detail
-    if not detail.get("file") or not detail.get("line"):
-        return None
-    return Where(str(detail["file"]), int(detail["line"]))
+    return Where(detail.file, detail.line) if detail.file and detail.line else None
 
 
 def validated_every(view: View, epochs: int) -> tuple[Edit, ...]:
-    """`validation_freq` of the fit; nothing where one call has fewer epochs, and would never
-    validate.
+    """`validation_freq` of the fit.
+
+    Nothing where one call has fewer epochs, and would never validate.
     """
     recorded = view.recorded
-    asked = recorded.detail.get("epochs")
-    if not recorded.file or not recorded.line or not isinstance(asked, int) or asked < epochs:
+    asked = recorded.detail.epochs
+    if not recorded.file or not recorded.line or asked is None or asked < epochs:
         return ()
     where = Where(recorded.file, recorded.line)
     return (SetKeyword(where, "fit", "validation_freq", str(epochs)),)
@@ -67,19 +86,13 @@ def loader_options(view: View, **options: str) -> tuple[Edit, ...]:
 
     A class of the user's that takes no such options gives them to its base class.
     """
-    call = view.input.get("made") or view.input.get("base_init")
-    if not call or not call.get("file") or not call.get("line"):
+    made = view.input.made or view.input.base_init
+    if made is None or not made.file or not made.line:
         return ()
-    where = Where(str(call["file"]), int(call["line"]))
-    is_loader = call["call"] == "DataLoader"
+    where = Where(made.file, made.line)
+    positions = {"num_workers": LOADER_NUM_WORKERS} if made.call == "DataLoader" else {}
     return tuple(
-        SetKeyword(
-            where,
-            str(call["call"]),
-            keyword,
-            value,
-            LOADER_NUM_WORKERS if is_loader and keyword == "num_workers" else None,
-        )
+        SetKeyword(where, made.call, keyword, value, positions.get(keyword))
         for keyword, value in options.items()
     )
 
@@ -110,7 +123,7 @@ def pool_size(stage: StageCost | None, threads: int) -> tuple[Edit, ...]:
 def cached_after(view: View, stage: StageCost) -> tuple[Edit, ...]:
     """A cache right after a stage, or after the library's function that made it.
 
-    What else that function does behind the stage is then kept as well, so it must be the same in
+    What else that function does after the stage is then kept as well, so it must be the same in
     every pass.
     """
     where = stage_place(stage)
@@ -118,13 +131,13 @@ def cached_after(view: View, stage: StageCost) -> tuple[Edit, ...]:
         return ()
     if stage.via is None:
         return (AppendCall(where, stage.op, CACHE),)
-    if any(one.random or one.reorders for one in _behind_in_its_function(view, stage)):
+    if any(one.random or one.reorders for one in _later_in_its_function(view, stage)):
         return ()
     return (AppendCall(where, stage.via, CACHE),)
 
 
-def _behind_in_its_function(view: View, stage: StageCost) -> list[StageCost]:
-    """The stages that the same call of a library's function put behind a stage."""
+def _later_in_its_function(view: View, stage: StageCost) -> list[StageCost]:
+    """The stages that the same call of a library's function put after a stage."""
     found: list[StageCost] = []
     last = stage
     while True:
@@ -150,7 +163,7 @@ def packed_after(stage: StageCost, count_bytes: int, seconds: float) -> tuple[Ed
 def maps_behind(
     view: View, stage: StageCost | None, *, across: frozenset[str] = frozenset({"prefetch"})
 ) -> tuple[Edit, ...]:
-    """The maps that a stage reads, moved behind it, the nearest first.
+    """The maps that a stage reads, moved after it, the nearest first.
 
     What is named in `across` may lie between them and stays; anything else ends the search.
     """

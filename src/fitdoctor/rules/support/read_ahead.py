@@ -18,7 +18,7 @@ def ahead(view: View, text: str) -> Cure:
 
 
 def _edits(view: View) -> tuple[Edit, ...]:
-    """Of a generator that one fit reads to its end.
+    """The edit, for a generator that one fit reads to its end.
 
     A second fit of the same generator would miss what was read ahead for the first.
     """

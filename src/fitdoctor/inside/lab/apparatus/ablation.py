@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from fitdoctor.contract.evidence.pipeline import StageTime, StageTimes
 from fitdoctor.inside.lab.apparatus.dataset_timing import Iterators, Timing, time_dataset
-from fitdoctor.inside.lab.experiment import Data
 from fitdoctor.inside.seams.inputs.tf_pipeline import moved
 from fitdoctor.inside.seams.inputs.tf_stages import Stage, walk
 
@@ -34,7 +34,7 @@ BATCHING = frozenset({"batch", "padded_batch", "ragged_batch", "sparse_batch"})
 SHARING = frozenset({"choose_from_datasets", "concatenate", "sample_from_datasets"})
 # A shuffle buffer that takes longer to fill is not filled for a measurement.
 LONGEST_FILL_S = 1.0
-COUNTED = 64  # elements from which the ratio of a filter or flat_map is told
+COUNTED = 64  # elements, which are enough for the ratio of a filter or flat_map
 COUNT_S = 0.5
 
 
@@ -50,14 +50,15 @@ class Ablation:
         self.times: dict[int, Timing] = {}
         self.per_batch: dict[int, float] = {}
 
-    def run(self) -> Data:
+    def run(self) -> StageTimes:
         """One row per stage that could be timed, in the order of `stages`."""
         self._count_elements()
         for stage in reversed(self._executed()):
             if stage.number in self.per_batch and time.perf_counter() < self._deadline:
                 self._time(stage)
         self._whole_by_its_inputs()
-        return {"rows": [self.row(stage) for stage in self.stages if stage.number in self.times]}
+        timed = (stage for stage in self.stages if stage.number in self.times)
+        return StageTimes(tuple(map(self.row, timed)))
 
     def _executed(self) -> list[Stage]:
         """The stages that still run once a cache is full: none before a cache."""
@@ -142,7 +143,7 @@ class Ablation:
     def _fills_soon(self, stage: Stage, source: Timing) -> bool:
         return stage.settings.get("buffer_size", 0) * source.ns / 1e9 < LONGEST_FILL_S
 
-    def row(self, stage: Stage) -> Data:
+    def row(self, stage: Stage) -> StageTime:
         """What a timed stage costs per batch of the whole pipeline."""
         timing = self.times[stage.number]
         count = self.per_batch[stage.number]
@@ -151,13 +152,13 @@ class Ablation:
         inputs = [number for number in stage.inputs if number in self.times]
         wall_before = sum(self.times[n].ns * self.per_batch[n] for n in inputs)
         cpu_before = sum(self.times[n].ns * self.per_batch[n] * self.times[n].cores for n in inputs)
-        return {
-            "n": stage.number,
-            "per_batch": count,
-            "ns": round(wall),
-            "cpu_ns": round(cpu),
-            "own_ns": round(max(0.0, wall - wall_before)),
-            "own_cpu_ns": round(max(0.0, cpu - cpu_before)),
-            "first_ns": timing.first_ns,
-            "element_bytes": timing.element_bytes,
-        }
+        return StageTime(
+            n=stage.number,
+            per_batch=count,
+            ns=round(wall),
+            cpu_ns=round(cpu),
+            own_ns=round(max(0.0, wall - wall_before)),
+            own_cpu_ns=round(max(0.0, cpu - cpu_before)),
+            first_ns=timing.first_ns,
+            element_bytes=timing.element_bytes,
+        )

@@ -1,4 +1,4 @@
-"""The same training step on a changed copy of the model: what a change would really give."""
+"""The training step with one thing of the model changed: on the model itself, or on a copy."""
 
 from __future__ import annotations
 
@@ -8,14 +8,32 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from fitdoctor.inside.lab.apparatus.frozen_steps import Steps, time_beside, time_steps
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.ledger.running_call import Call
-from fitdoctor.inside.seams.backends.base import Backend, NotAvailable
+from fitdoctor.contract.evidence.model import ChangedCopy
+from fitdoctor.inside.lab.apparatus.frozen_steps import (
+    BesideFields,
+    Steps,
+    own_stepper,
+    time_alone,
+    time_beside,
+)
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable
 from fitdoctor.inside.seams.models.clones import Change, cloned
-from fitdoctor.inside.seams.models.contexts import Context
+from fitdoctor.inside.seams.models.contexts import Context as ModelChange
 
 SECONDS = 1.2
+
+
+def step_under(context: Context, make: Callable[[Any], ModelChange]) -> BesideFields:
+    """The user's own model on the frozen batch, with something changed meanwhile."""
+    call = context.fit
+    base = Steps(own_stepper(context), call.executions)
+    begin = time.perf_counter_ns()
+    stepper = context.backend.stepper_under(call, make(call.model), context.batch, context.result)
+    stepper.step()
+    stepper.synchronize()
+    first = time.perf_counter_ns() - begin
+    return time_beside(base, Steps(stepper, first_ns=first), SECONDS)
 
 
 class Copies:
@@ -25,29 +43,30 @@ class Copies:
     unchanged copy is the measure for all others.
     """
 
-    def __init__(
-        self, backend: Backend, model: Any, compiled_with: dict[str, Any], batch: Any
-    ) -> None:
+    def __init__(self, context: Context) -> None:
         """Nothing is copied yet."""
-        self._backend = backend
-        self._model = model
-        self._compiled_with = compiled_with
-        self._batch = batch
+        # A copy is made from the optimizer's settings, which are variables as well.
+        context.backend.hold_state(context.fit.model, context.result)
+        self._backend = context.backend
+        self._model = context.fit.model
+        self._batch = context.batch
+        given = context.recorder.compiled_with.get(self._model)
+        self._compiled_with = given or {"loss": getattr(self._model, "loss", None)}
         self._base: Steps | None = None
 
-    def as_is(self) -> Data:
+    def as_is(self) -> ChangedCopy:
         """The step of an unchanged copy, which is kept to compare with."""
-        self._base, facts = self._copy(Change())
-        return {**time_steps(self._base.stepper, 1, SECONDS).to_record(), **facts}
+        self._base, parameters = self._copy(Change())
+        return ChangedCopy(**time_alone(self._base, SECONDS), parameters=parameters)
 
-    def changed(self, change: Change) -> Data:
+    def changed(self, change: Change) -> ChangedCopy:
         """The step of a changed copy."""
         if self._base is None:
             raise NotAvailable("an unchanged copy could not be made")
-        steps, facts = self._copy(change)
-        return {**time_beside(self._base, steps, SECONDS), **facts}
+        steps, parameters = self._copy(change)
+        return ChangedCopy(**time_beside(self._base, steps, SECONDS), parameters=parameters)
 
-    def _copy(self, change: Change) -> tuple[Steps, Data]:
+    def _copy(self, change: Change) -> tuple[Steps, int]:
         copy = cloned(self._model, self._compiled_with, change)
         x, y, weight = sys.modules["keras"].utils.unpack_x_y_sample_weight(self._batch)
         begin = time.perf_counter_ns()
@@ -55,18 +74,4 @@ class Copies:
         first = time.perf_counter_ns() - begin
         call: Any = SimpleNamespace(model=copy, epoch_iterator=None, executions=1)
         stepper = self._backend.stepper(call, copy.train_function, self._batch, None)
-        return Steps(stepper), {"first_ns": first, "parameters": int(copy.count_params())}
-
-
-def step_under(
-    backend: Backend, call: Call, batch: Any, result: Any, make: Callable[[Any], Context]
-) -> Data:
-    """The user's own model on the frozen batch, with something changed for the while."""
-    function = call.step_function or backend.step_function(call.model)
-    base = Steps(backend.stepper(call, function, batch, result), call.executions)
-    begin = time.perf_counter_ns()
-    stepper = backend.stepper_under(call, make(call.model), batch, result)
-    stepper.step()
-    stepper.synchronize()
-    first = time.perf_counter_ns() - begin
-    return {**time_beside(base, Steps(stepper), SECONDS), "first_ns": first}
+        return Steps(stepper, first_ns=first), int(copy.count_params())

@@ -46,11 +46,11 @@ class Timing:
     @property
     def cores(self) -> float:
         """CPU use of this process meanwhile; 1.0 is one core."""
-        return float(self.windows.to_record()["own_cores"])
+        return self.windows.fields()["own_cores"]
 
 
 class Iterators:
-    """Iterators of a probe, kept until it is over.
+    """Iterators of an examination, kept until it is over.
 
     TensorFlow may wait for seconds for the threads of an iterator that is let go; that must
     not happen between two measurements.
@@ -148,7 +148,7 @@ def _timed(iterator: Iterator[Any], count: int, seconds: float) -> Windows:
 
 
 def bytes_of(element: Any) -> int | None:
-    """Bytes of an element's tensors; None where one does not tell (strings, ragged)."""
+    """Bytes of an element's tensors; None where one has no known size (ragged)."""
     if isinstance(element, dict):
         return _sum(element.values())
     if isinstance(element, list | tuple):

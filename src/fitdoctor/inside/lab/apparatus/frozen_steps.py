@@ -1,4 +1,4 @@
-"""Frozen batch: training steps on one batch in memory, which is the ceiling of the step."""
+"""Steps on the frozen batch: how they are warmed up, timed, and timed beside changed ones."""
 
 from __future__ import annotations
 
@@ -7,26 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fitdoctor.inside.lab.apparatus.stacks import StackSampler
-from fitdoctor.inside.lab.apparatus.windows import Windows, Work, in_turns, measure
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.ledger.running_call import Call
-from fitdoctor.inside.seams.backends.base import Backend, Stepper
-from fitdoctor.inside.seams.watch.outside_torch import watch_absences
+from fitdoctor.inside.lab.apparatus.windows import TimedFields, Windows, Work, in_turns, measure
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.seams.backends.base import Stepper
 
-SECONDS = 1.5
-SAMPLED_SECONDS = 0.6
-IDLE_SECONDS = 0.3
 WARM_UP_STEPS = 3
 # JAX takes dozens of steps that are only enqueued: of long ones, a window would never end. Waiting
 # for each of them costs nothing beside it.
 LONG_STEP_S = 0.02
 
 
-def time_steps(stepper: Stepper, executions: int, seconds: float) -> Windows:
-    """Nanoseconds per step; `executions` steps are done by one call of the stepper."""
-    work, synchronize = _warm(stepper, executions)
-    return measure(work, synchronize, seconds=seconds)
+class BesideFields(TimedFields):
+    """The fields of changed steps that were timed in turns with the steps as they are."""
+
+    base_ns: tuple[float, ...] | None
+    first_ns: int | None
 
 
 @dataclass(frozen=True)
@@ -35,13 +30,38 @@ class Steps:
 
     stepper: Stepper
     executions: int = 1
+    first_ns: int | None = None  # the first call, which compiles
 
 
-def time_beside(base: Steps, changed: Steps, seconds: float) -> Data:
+def time_steps(stepper: Stepper, executions: int, seconds: float) -> Windows:
+    """Nanoseconds per step; `executions` steps are done by one call of the stepper."""
+    work, synchronize = _warm(stepper, executions)
+    return measure(work, synchronize, seconds=seconds)
+
+
+def time_alone(steps: Steps, seconds: float) -> BesideFields:
+    """As `time_beside`, with nothing to compare with."""
+    windows = time_steps(steps.stepper, steps.executions, seconds)
+    return {**windows.fields(), "base_ns": None, "first_ns": steps.first_ns}
+
+
+def time_beside(base: Steps, changed: Steps, seconds: float) -> BesideFields:
     """Nanoseconds per changed step, in turns with the steps as they are (`base_ns`)."""
     works = [_warm(steps.stepper, steps.executions) for steps in (base, changed)]
     as_is, then = in_turns(*works, seconds=seconds)
-    return {**then.to_record(), "base_ns": as_is.to_record()["ns"]}
+    return {**then.fields(), "base_ns": as_is.rounded_ns, "first_ns": changed.first_ns}
+
+
+def own_stepper(context: Context, function: Callable[..., Any] | None = None) -> Stepper:
+    """Steps of the user's own function, or of another one, on the frozen batch."""
+    call = context.fit
+    step = function or call.step_function or context.backend.step_function(call.model)
+    return context.backend.stepper(call, step, context.batch, context.result)
+
+
+def compiled_step_ns(context: Context) -> float | None:
+    """The step on the frozen batch; None where it was not timed, or runs op by op."""
+    return None if context.step_ns is None or context.is_eager else context.step_ns
 
 
 def _warm(stepper: Stepper, executions: int) -> Work:
@@ -60,36 +80,3 @@ def _warm(stepper: Stepper, executions: int) -> Work:
         return executions
 
     return work, stepper.synchronize
-
-
-def python_in_steps(
-    backend: Backend, call: Call, function: Callable[..., Any], batch: Any, result: Any
-) -> Data:
-    """Which of the user's functions run during compiled steps: only host ops call any.
-
-    A thread of the user's own (a monitor, a loader that reads ahead) runs with or without steps;
-    what is seen without them is told beside it. On torch every step runs from Python: there, in
-    which functions it is away from torch.
-    """
-    stepper = backend.stepper(call, function, batch, result)
-    if backend.name == "torch":
-        return watch_absences(stepper.step, SAMPLED_SECONDS)
-    with StackSampler() as without:
-        time.sleep(IDLE_SECONDS)
-    with StackSampler() as sampler:
-        time_steps(stepper, call.executions, SAMPLED_SECONDS)
-    return {**sampler.result(), "without_steps": without.result()["functions"]}
-
-
-def frozen_steps(
-    backend: Backend,
-    call: Call,
-    function: Callable[..., Any],
-    batch: Any,
-    result: Any,
-    seconds: float = SECONDS,
-) -> Data:
-    """The user's own compiled step on the frozen batch."""
-    stepper = backend.stepper(call, function, batch, result)
-    windows = time_steps(stepper, call.executions, seconds)
-    return {**windows.to_record(), "rows": backend.rows(batch)}

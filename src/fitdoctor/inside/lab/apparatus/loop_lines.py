@@ -1,7 +1,7 @@
-"""Where a hand-written loop spends its time, of which neither loader nor step can be taken out.
+"""Where a hand-written loop spends its time, if neither its loader nor its step can run alone.
 
 A generator of the user's cannot be read alone without robbing the loop, and a step that is written
-out in the loop's body cannot be called again. So the loop goes on as it is, and a thread looks at
+out in the loop's body cannot be called again. So the loop keeps running, and a thread looks at
 its stack: in the iterator that the loop reads, or in a function whose arrays go into the step
 (loading); in a framework (the step); or in neither (the user's own code between them).
 """
@@ -21,18 +21,18 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
+from fitdoctor.contract.evidence.loop import LoopLines, LoopShare
 from fitdoctor.inside.lab.apparatus.loop_data import flows_into, is_data
 from fitdoctor.inside.lab.apparatus.stacks import LOCK_HELD_S, SWITCH_INTERVAL_S
-from fitdoctor.inside.lab.experiment import Data
 from fitdoctor.inside.ledger.callsite import is_user_file
 from fitdoctor.inside.ledger.native_work import NativeWork
 
 PERIOD_S = 0.004
 GOLDEN = 0.6180339887
-# A loop that ends meanwhile is not to be watched for ever.
+# A loop that ends meanwhile is not watched forever.
 LONGEST_NS = 60_000_000_000
 MOST_LINES = 5
-# Ours stands around the calls that mark a loop's steps.
+# fitdoctor's own frames are around the calls that mark a loop's steps.
 FRAMEWORKS = frozenset({"keras", "tensorflow", "jax", "jaxlib", "torch", "optree", "fitdoctor"})
 
 Line = tuple[str, int, str]
@@ -60,19 +60,20 @@ class Share:
         self.lock_held += other.lock_held
         self.lines.update(other.lines)
 
-    def to_record(self) -> Data:
-        return {
-            "ns": self.ns,
-            "cpu_ns": self.cpu_ns,
-            "process_cpu_ns": self.process_cpu_ns,
-            "samples": self.samples,
-            "lock_held": self.lock_held,
-            "lines": [[*line, count] for line, count in self.lines.most_common(MOST_LINES)],
-        }
+    def result(self) -> LoopShare:
+        """What was counted."""
+        return LoopShare(
+            ns=self.ns,
+            cpu_ns=self.cpu_ns,
+            process_cpu_ns=self.process_cpu_ns,
+            samples=self.samples,
+            lock_held=self.lock_held,
+            lines=tuple((*line, count) for line, count in self.lines.most_common(MOST_LINES)),
+        )
 
 
-class LoopLines:
-    """Samples the loop's thread while it goes on; then traces one element as it is made."""
+class LoopSampler:
+    """Samples the loop's thread while it runs; then traces one element as it is made."""
 
     def __init__(self, loop_code: CodeType) -> None:
         """To be made on the loop's own thread, inside its body."""
@@ -134,7 +135,9 @@ class LoopLines:
 
     def _look(self, frame: FrameType) -> Share:
         stack = list(_outwards(frame))
-        maker = self._loading_at(stack)
+        # What a `for` around the body calls for its next element, if it does so now.
+        pairs = itertools.pairwise(stack)
+        maker = next((callee for callee, caller in pairs if self._is_read(callee, caller)), None)
         if maker is not None:
             self._maker[_line_of(maker, maker.f_code.co_firstlineno)] += 1
             share = self.loading
@@ -156,13 +159,6 @@ class LoopLines:
             return self.step
         called = (callee.f_code, caller.f_code, caller.f_lineno, in_framework)
         return self._calls.setdefault(called, Share())
-
-    def _loading_at(self, stack: list[FrameType]) -> FrameType | None:
-        """What a `for` around the body calls for its next element, if it does so now."""
-        for callee, caller in itertools.pairwise(stack):
-            if self._is_read(callee, caller):
-                return callee
-        return None
 
     def _is_read(self, callee: FrameType, caller: FrameType) -> bool:
         """Whether a `for` around the body asked `callee` for its next element.
@@ -212,18 +208,18 @@ class LoopLines:
             sys.settrace(None)
         return bool(self._returned_data) and self._work.to_record() is None
 
-    def result(self, iterations: int) -> Data:
+    def result(self, iterations: int) -> LoopLines:
         """What was seen."""
         self._sort_calls()
         maker = self._maker.most_common(1)
-        return {
-            "iterations": iterations,
-            "loading": self.loading.to_record(),
-            "step": self.step.to_record(),
-            "own": self.own.to_record(),
-            "maker": list(maker[0][0]) if maker else None,
-            "native": self._work.to_record(),
-        }
+        return LoopLines(
+            loading=self.loading.result(),
+            step=self.step.result(),
+            own=self.own.result(),
+            iterations=iterations,
+            maker=maker[0][0] if maker else None,
+            native=self._work.to_record(),
+        )
 
     def _sort_calls(self) -> None:
         """A function of the user's makes data, or it does something else."""

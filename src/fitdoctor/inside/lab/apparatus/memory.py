@@ -7,8 +7,6 @@ import resource
 
 from fitdoctor.inside.ledger.cgroup import own_cgroup
 
-# Data that is kept may take this share of the free memory.
-MEMORY_SHARE = 0.5
 # Limits of a process (ulimit -v, ulimit -d), and what /proc calls that which counts for each.
 _LIMITS = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
 

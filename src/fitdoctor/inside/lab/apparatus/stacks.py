@@ -7,8 +7,9 @@ import threading
 import time
 from collections import Counter
 from types import FrameType
-from typing import Any
 
+from fitdoctor.contract.evidence.timing import Stacks
+from fitdoctor.contract.places import Seen
 from fitdoctor.inside.ledger.callsite import is_user_file
 
 PERIOD_S = 0.01
@@ -18,6 +19,7 @@ _LAB = "fitdoctor.inside.lab."  # our own probes
 SWITCH_INTERVAL_S = 0.0002
 # Without contention a thread wakes within this time; later, another thread held the lock.
 LOCK_HELD_S = 0.00025
+MOST_PLACES = 5
 
 
 class StackSampler:
@@ -74,16 +76,16 @@ class StackSampler:
             self.leaves[frame.f_code.co_name] += 1
         self.with_user_code += seen
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Stacks:
         """The samples as shares and the hottest places."""
         total = max(1, self.samples)
-        return {
-            "samples": self.samples,
-            "user_share": self.with_user_code / total,
-            "lock_share": self.lock_held / total,
-            "lines": _top(self.lines),
-            "functions": _top(self.functions),
-        }
+        return Stacks(
+            samples=self.samples,
+            user_share=self.with_user_code / total,
+            lock_share=self.lock_held / total,
+            lines=_top(self.lines),
+            functions=_top(self.functions),
+        )
 
 
 def in_user_code() -> frozenset[int]:
@@ -93,7 +95,7 @@ def in_user_code() -> frozenset[int]:
 
 
 def innermost_user_line(frame: FrameType | None) -> tuple[str, int, str, int] | None:
-    """The user's line nearest to the top of the stack, but only above our own probe.
+    """The user's line nearest to the top of the stack, only above our own probe.
 
     Below the probe lies the user's call of `fit`, which is not what runs now.
     """
@@ -109,7 +111,7 @@ def innermost_user_line(frame: FrameType | None) -> tuple[str, int, str, int] | 
 
 
 def _named(frame: FrameType) -> FrameType:
-    """The function around a comprehension or lambda, whose own name tells nothing."""
+    """The function around a comprehension or lambda, whose own name says nothing."""
     found = frame
     while found.f_code.co_name.startswith("<"):
         around = found.f_back
@@ -119,5 +121,5 @@ def _named(frame: FrameType) -> FrameType:
     return found
 
 
-def _top(counter: Counter[tuple[str, int, str]]) -> list[list[Any]]:
-    return [[file, line, name, count] for (file, line, name), count in counter.most_common(5)]
+def _top(counter: Counter[tuple[str, int, str]]) -> tuple[Seen, ...]:
+    return tuple((*place, count) for place, count in counter.most_common(MOST_PLACES))

@@ -81,7 +81,7 @@ def _write(dataset: Any, path: str, at_least: int) -> int:
 
 
 def _cold_ns(path: str) -> int:
-    """The time to read a file from the disk; where memory cannot be told to let go, from there."""
+    """The time to read a file from the disk; from memory where that cannot be emptied."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

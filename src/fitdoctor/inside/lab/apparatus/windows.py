@@ -1,25 +1,28 @@
-"""Timing repeated work in windows, and repeating the windows that others disturbed."""
+"""Timing repeated work in windows, and repeating the windows that other processes disturbed."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
+from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.inside.ledger.cpu import CpuUse, CpuWatch
 
 WINDOW_S = 0.12
 MIN_WINDOWS = 4
 MIN_ROUNDS = 3  # of two kinds of work in turns
 MAX_REPEATS = 3  # a probe may take this many times its planned length on a busy machine
-PATIENCE_S = 8.0  # and all probes together this much longer than planned
+PATIENCE_S = 8.0  # and all probes of one examination together this much longer than planned
 
 
 class Patience:
     """Extra seconds that may still be spent on repeating disturbed windows."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float = PATIENCE_S) -> None:
         """Start with all of them."""
         self.seconds = seconds
 
@@ -28,7 +31,28 @@ class Patience:
         self.seconds = max(0.0, self.seconds - max(0.0, seconds))
 
 
-patience = Patience(PATIENCE_S)
+_patience: ContextVar[Patience | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def measuring_with(patience: Patience) -> Iterator[None]:
+    """Let all windows meanwhile share this patience; outside, each `measure` has its own."""
+    before = _patience.set(patience)
+    try:
+        yield
+    finally:
+        _patience.reset(before)
+
+
+class TimedFields(TypedDict):
+    """The fields that every timed result has: `FrozenBatch(**windows.fields(), rows=32)`."""
+
+    ns: tuple[float, ...]
+    units: int
+    clean: bool
+    dirty_windows: int
+    own_cores: float
+    children_cores: float
 
 
 @dataclass
@@ -42,21 +66,29 @@ class Windows:
 
     @property
     def is_clean(self) -> bool:
-        """Whether enough undisturbed windows were had."""
+        """Whether there were enough undisturbed windows."""
         return len([use for use in self.cpu if use.is_clean]) >= MIN_WINDOWS // 2
 
-    def to_record(self) -> dict[str, Any]:
-        """The form in the recording."""
-        kept = self.cpu
-        wall = sum(use.wall_ns for use in kept) or 1
+    @property
+    def rounded_ns(self) -> tuple[float, ...]:
+        """In whole nanoseconds, as recordings have them."""
+        return tuple(round(value) for value in self.ns)
+
+    def fields(self) -> TimedFields:
+        """For a result that has more than these."""
+        wall = sum(use.wall_ns for use in self.cpu) or 1
         return {
-            "ns": [round(value) for value in self.ns],
+            "ns": self.rounded_ns,
             "units": self.units,
             "clean": self.is_clean,
             "dirty_windows": self.dirty,
-            "own_cores": sum(use.own_cores * use.wall_ns for use in kept) / wall,
-            "children_cores": sum(use.children_cores * use.wall_ns for use in kept) / wall,
+            "own_cores": sum(use.own_cores * use.wall_ns for use in self.cpu) / wall,
+            "children_cores": sum(use.children_cores * use.wall_ns for use in self.cpu) / wall,
         }
+
+    def timed(self) -> Timed:
+        """The plain result."""
+        return Timed(**self.fields())
 
 
 def measure(
@@ -69,9 +101,10 @@ def measure(
     """Run `work` (which returns how many units it did) for a while, timed in windows.
 
     Each window ends with a synchronisation, so that enqueued work is counted when done.
-    Windows during which other processes used our cores are kept only if no clean ones
-    could be had within three times the planned length.
+    Windows during which other processes used our cores are kept only if there were no clean ones
+    within three times the planned length.
     """
+    patience = _patience.get() or Patience()
     begin = time.perf_counter()
     clean, disturbed = Windows(), Windows()
     longest = min(MAX_REPEATS * seconds, seconds + patience.seconds)
@@ -102,6 +135,7 @@ def in_turns(
 
     Of each round both windows are kept, or neither.
     """
+    patience = _patience.get() or Patience()
     begin = time.perf_counter()
     clean, disturbed = (Windows(), Windows()), (Windows(), Windows())
     longest = min(MAX_REPEATS * seconds, seconds + patience.seconds)

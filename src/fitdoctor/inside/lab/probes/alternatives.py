@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fitdoctor.contract.evidence.loop import CallAlternatives
+from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.inside.lab.apparatus.windows import measure
-from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe, Subject
 from fitdoctor.inside.ledger.running_call import Call
 from fitdoctor.inside.seams.backends.base import Backend
 
@@ -14,13 +17,21 @@ SECONDS = 1.2
 WARM_UP_CALLS = 3
 
 
-def call_alternatives(backend: Backend, call: Call) -> Data:
-    """Time the call itself again, and each alternative that gives the same result."""
-    data: Data = {"same": _timed(backend, _same(call))}
-    data["alternatives"] = {
-        name: _timed(backend, function) for name, function in _alternatives(backend, call).items()
-    }
-    return data
+class AlternativesProbe(Probe[CallAlternatives]):
+    """The call itself again, and each alternative that gives the same result."""
+
+    finds = CallAlternatives
+    phase = Phase.CALLS
+    subjects = frozenset({Subject.GROUP})
+
+    def run(self, context: Context) -> CallAlternatives:
+        """The call itself first."""
+        backend, call = context.backend, context.fit
+        others = _alternatives(backend, call)
+        return CallAlternatives(
+            same=_timed(backend, _same(call)),
+            alternatives={name: _timed(backend, one) for name, one in others.items()},
+        )
 
 
 def _same(call: Call) -> Callable[[], Any]:
@@ -50,7 +61,7 @@ def _alternatives(backend: Backend, call: Call) -> dict[str, Callable[[], Any]]:
     return {}
 
 
-def _timed(backend: Backend, function: Callable[[], Any]) -> Data:
+def _timed(backend: Backend, function: Callable[[], Any]) -> Timed:
     for _ in range(WARM_UP_CALLS):
         backend.wait_for(function())
 
@@ -58,4 +69,7 @@ def _timed(backend: Backend, function: Callable[[], Any]) -> Data:
         backend.wait_for(function())
         return 1
 
-    return measure(work, lambda: None, seconds=SECONDS).to_record()
+    return measure(work, lambda: None, seconds=SECONDS).timed()
+
+
+PROBES = (AlternativesProbe(),)

@@ -1,4 +1,4 @@
-"""Batch scaling: a step that takes as long for a quarter of the batch is bound by dispatch."""
+"""Other batch sizes: a step that takes as long for a quarter of the batch is bound by dispatch."""
 
 from __future__ import annotations
 
@@ -6,61 +6,116 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fitdoctor.inside.lab.apparatus.frozen_steps import time_steps
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.ledger.running_call import Call
-from fitdoctor.inside.seams.backends.base import Backend, NotAvailable
+from fitdoctor.contract.evidence.device import Device, DeviceTime
+from fitdoctor.contract.evidence.step import BatchScaling, PartOfBatch
+from fitdoctor.contract.evidence.timing import Timed
+from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns, time_steps
+from fitdoctor.inside.lab.apparatus.windows import Windows
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 
 SECONDS = 0.8
 FACTOR = 4
+# Starting the operations may take far longer than a small batch on a GPU.
+WIDEST_ON_GPU = 16
 ENOUGH_S = 10.0
+# Steps longer than this are not bound by dispatch on any backend.
+SHORT_STEP_NS = 30_000_000
+# A GPU that works at least this part of a frozen step does not wait for its start.
+DEVICE_IDLES = 0.8
 
 
-def batch_scaling(
-    backend: Backend, call: Call, batch: Any, result: Any, *, widest: int = FACTOR
-) -> Data:
-    """The step at a quarter of, and at four times the user's batch size, up to `widest` times it.
+def start_may_matter(context: Context) -> bool:
+    """Whether starting a compiled step may take long beside computing it.
+
+    On a GPU, the many small operations of a long step may; a device that works nearly all the
+    time shows that they do not.
+    """
+    step_ns = compiled_step_ns(context)
+    if step_ns is None:
+        return False
+    device, busy = context.found(Device), context.found(DeviceTime)
+    if device is None or device.kind != "gpu" or busy is None:
+        return step_ns < SHORT_STEP_NS
+    return busy.busy_ns < DEVICE_IDLES * step_ns
+
+
+class BatchScalingProbe(Probe[BatchScaling]):
+    """The step at a quarter of, and at four times the user's batch size, on a GPU wider still.
 
     A step of its own is made for it: other shapes would make the user's compiled step
     more general, and so a little different for the rest of the training.
     """
-    rows = backend.rows(batch)
-    if rows is None:
-        raise NotAvailable("the tensors of a batch do not share their first dimension")
-    function = backend.step_function(call.model, steps_per_execution=1)
-    data: Data = {"rows": rows, "sizes": {}}
-    if rows >= FACTOR:
-        quarter = backend.cut(batch, rows // FACTOR)
-        data["sizes"][str(rows // FACTOR)] = _time(backend, call, function, quarter, result)
-    times = FACTOR
-    begin = time.perf_counter()
-    # Each size is compiled anew, which may take long on a GPU.
+
+    finds = BatchScaling
+    phase = Phase.HOST
+
+    def wanted(self, context: Context) -> bool:
+        """Where starting a step may take long."""
+        return start_may_matter(context)
+
+    def run(self, context: Context) -> BatchScaling:
+        """The quarter first."""
+        backend, batch = context.backend, context.batch
+        rows = backend.rows(batch)
+        if rows is None:
+            raise NotAvailable("the tensors of a batch do not share their first dimension")
+        function = backend.step_function(context.fit.model, steps_per_execution=1)
+        sizes: dict[str, Timed] = {}
+        if rows >= FACTOR:
+            quarter = backend.cut(batch, rows // FACTOR)
+            sizes[str(rows // FACTOR)] = _time(context, function, quarter).timed()
+        widest = WIDEST_ON_GPU if context.on_gpu else FACTOR
+        ended = _widen(context, function, sizes, rows, widest)
+        return BatchScaling(rows=rows, sizes=sizes, ended=ended)
+
+
+class PartOfBatchProbe(Probe[PartOfBatch]):
+    """The step on a quarter of the batch alone: where a device has too little memory for more."""
+
+    finds = PartOfBatch
+    phase = Phase.DEVICE
+    after = ("device", "device_time")
+
+    def wanted(self, context: Context) -> bool:
+        """Where the GPU's memory ran out."""
+        device = context.found(Device)
+        if device is None or device.kind != "gpu" or context.step_ns is None:
+            return False
+        return bool(device.memory_retries)
+
+    def run(self, context: Context) -> PartOfBatch:
+        """Cut the frozen batch."""
+        backend = context.backend
+        rows = backend.rows(context.batch)
+        if rows is None or rows < FACTOR:
+            raise NotAvailable("the batch cannot be cut")
+        function = backend.step_function(context.fit.model, steps_per_execution=1)
+        windows = _time(context, function, backend.cut(context.batch, rows // FACTOR))
+        return PartOfBatch(**windows.fields(), rows=rows // FACTOR, of_rows=rows)
+
+
+def _widen(
+    context: Context, function: Callable[..., Any], sizes: dict[str, Timed], rows: int, widest: int
+) -> str | None:
+    """Add larger sizes, and say why no larger one was tried."""
+    times, begin = FACTOR, time.perf_counter()
+    # Each size is compiled again, which may take long on a GPU.
     while times <= widest and time.perf_counter() - begin < ENOUGH_S:
-        wider = backend.widen(batch, times)
+        wider = context.backend.widen(context.batch, times)
         try:
-            data["sizes"][str(rows * times)] = _time(backend, call, function, wider, result)
+            sizes[str(rows * times)] = _time(context, function, wider).timed()
         except Exception as error:
             if times == FACTOR:
                 raise
-            data["ended"] = f"at {rows * times} rows: {type(error).__name__}"  # out of memory
-            break
+            return f"at {rows * times} rows: {type(error).__name__}"  # out of memory
         times *= FACTOR
-    return data
+    return None
 
 
-def part_of_batch(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
-    """The step on a quarter of the batch alone: where a device has too little memory for more."""
-    rows = backend.rows(batch)
-    if rows is None or rows < FACTOR:
-        raise NotAvailable("the batch cannot be cut")
-    function = backend.step_function(call.model, steps_per_execution=1)
-    quarter = backend.cut(batch, rows // FACTOR)
-    timed = _time(backend, call, function, quarter, result)
-    return {**timed, "rows": rows // FACTOR, "of_rows": rows}
+def _time(context: Context, function: Callable[..., Any], batch: Any) -> Windows:
+    stepper = context.backend.stepper(context.fit, function, batch, context.result)
+    return time_steps(stepper, 1, SECONDS)
 
 
-def _time(
-    backend: Backend, call: Call, function: Callable[..., Any], batch: Any, result: Any
-) -> Data:
-    stepper = backend.stepper(call, function, batch, result)
-    return time_steps(stepper, 1, SECONDS).to_record()
+PROBES = (BatchScalingProbe(), PartOfBatchProbe())

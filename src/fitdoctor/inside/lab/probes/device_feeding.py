@@ -1,43 +1,67 @@
-"""What it takes to bring a batch to the device: to pick its rows, and to copy them over."""
+"""The device, and what it takes to bring a batch to it: to pick its rows, and to copy them."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from typing import Any
 
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.lab.probes.device_sweep import batch_bytes, transfer_ns
+from fitdoctor.contract.evidence.device import Device
+from fitdoctor.inside.lab.apparatus.transfer import batch_bytes, transfer_ns
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend
+from fitdoctor.inside.seams.backends.device import device_facts
 
 FACTOR = 4
 PICKS = 5
-# So many batches at once tell what a row costs, where starting is nearly all of a small copy;
+# So many batches at once show what a row costs, where starting is nearly all of a small copy;
 WIDE = 16
-# a larger copy is told from a quarter of it.
+# for a larger copy, a quarter of it shows that.
 WIDE_BYTES = 1 << 26
 
 
-def feeding(backend: Backend, batch: Any, arrays: Any) -> Data:
+class DeviceProbe(Probe[Device]):
+    """What Keras computes on; on a GPU also what feeding it takes."""
+
+    finds = Device
+    phase = Phase.DEVICE
+    on_spread_models = True
+    needs_quiet = False
+
+    def run(self, context: Context) -> Device:
+        """Ask the framework; time the copies."""
+        facts = device_facts(context.backend.name)
+        found = Device(**asdict(facts), steps=context.fit.steps)
+        if facts.kind != "gpu" or context.batch is None:
+            return found
+        return with_feeding(found, context.backend, context.batch, context.fit.arguments.get("x"))
+
+
+def with_feeding(device: Device, backend: Backend, batch: Any, arrays: Any) -> Device:
     """Nanoseconds to copy a batch and a quarter of it, and to pick as many rows at random.
 
     A copy that takes as long for a quarter is bound by its start, not by its bytes.
     """
-    rows = backend.rows(batch)
-    data: Data = {"transfer_ns": transfer_ns(backend.name, batch), "bytes": batch_bytes(batch)}
-    if rows is not None and rows >= FACTOR:
+    rows, size = backend.rows(batch), batch_bytes(batch)
+    found = replace(device, transfer_ns=transfer_ns(backend.name, batch), bytes=size)
+    if rows is None:
+        return found
+    if rows >= FACTOR:
         quarter = backend.cut(batch, rows // FACTOR)
-        data["quarter_transfer_ns"] = transfer_ns(backend.name, quarter)
-    if rows is not None:
-        data["pick_ns"] = _pick_ns(arrays, rows)
-        if WIDE * data["bytes"] <= WIDE_BYTES:
-            wide = backend.widen(batch, WIDE)
-            data["wide_times"] = WIDE
-            data["wide_transfer_ns"] = transfer_ns(backend.name, wide)
-            data["wide_pick_ns"] = _pick_ns(arrays, WIDE * rows)
-    return data
+        found = replace(found, quarter_transfer_ns=transfer_ns(backend.name, quarter))
+    found = replace(found, pick_ns=_pick_ns(arrays, rows))
+    if WIDE * size > WIDE_BYTES:
+        return found
+    return replace(
+        found,
+        wide_times=WIDE,
+        wide_transfer_ns=transfer_ns(backend.name, backend.widen(batch, WIDE)),
+        wide_pick_ns=_pick_ns(arrays, WIDE * rows),
+    )
 
 
 def _pick_ns(arrays: Any, rows: int) -> int | None:
@@ -58,3 +82,6 @@ def _median_ns(work: Callable[[], Any]) -> int:
         work()
         times.append(time.perf_counter_ns() - begin)
     return sorted(times)[PICKS // 2]
+
+
+PROBES = (DeviceProbe(),)

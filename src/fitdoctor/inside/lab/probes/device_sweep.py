@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
+from fitdoctor.contract.evidence.device import DeviceSweep
+from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.inside.lab.apparatus.frozen_steps import time_steps
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.ledger.running_call import Call
-from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import Backend, NotAvailable
-from fitdoctor.inside.seams.backends.device import device_facts, host_copy, sender
+from fitdoctor.inside.lab.apparatus.transfer import batch_bytes, transfer_ns
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe, Subject
+from fitdoctor.inside.seams.backends.base import Backend
+from fitdoctor.inside.seams.backends.device import device_facts
 
 FACTORS = (1 / 16, 1 / 4, 1, 4, 16, 64)
 SECONDS = 0.4
@@ -18,34 +19,51 @@ SECONDS = 0.4
 LONGEST_NS = 0.5e9
 MOST_ROWS = 262_144
 MOST_BYTES = 2 * 1024**3
-COPIES = 5
 
 
-def device_sweep(backend: Backend, call: Call, batch: Any, result: Any) -> Data:
-    """Steps at sizes around the user's own, until memory, time or patience ends."""
-    rows = backend.rows(batch)
-    if rows is None:
-        raise NotAvailable("the tensors of a batch do not share their first dimension")
+class DeviceSweepProbe(Probe[DeviceSweep]):
+    """Steps at sizes around the user's own, until memory or time ends."""
+
+    finds = DeviceSweep
+    phase = Phase.DEVICE
+    subjects = frozenset({Subject.SWEEP})
+    longest_s = 240.0  # each batch size is compiled again
+
+    def run(self, context: Context) -> DeviceSweep:
+        """From the smallest size on."""
+        backend, batch = context.backend, context.batch
+        rows = backend.rows(batch)
+        if rows is None:
+            raise NotAvailable("the tensors of a batch do not share their first dimension")
+        sizes, ended = _sweep(context, rows)
+        return DeviceSweep(
+            rows=rows,
+            device=device_facts(backend.name),
+            transfer_ns=transfer_ns(backend.name, batch),
+            batch_bytes=batch_bytes(batch),
+            sizes=sizes,
+            ended=ended,
+        )
+
+
+def _sweep(context: Context, rows: int) -> tuple[dict[str, Timed], str | None]:
+    backend, call = context.backend, context.fit
     function = backend.step_function(call.model, steps_per_execution=1)
-    data: Data = {"rows": rows, "sizes": {}, "device": device_facts(backend.name)}
-    size_bytes = batch_bytes(batch)
+    size_bytes = batch_bytes(context.batch)
+    found: dict[str, Timed] = {}
     for size in sorted({max(1, round(rows * factor)) for factor in FACTORS}):
         if size > MOST_ROWS or size_bytes * size / rows > MOST_BYTES:
             break
         try:
-            scaled = _scaled(backend, batch, rows, size)
-            stepper = backend.stepper(call, function, scaled, result)
+            scaled = _scaled(backend, context.batch, rows, size)
+            stepper = backend.stepper(call, function, scaled, context.result)
             windows = time_steps(stepper, 1, SECONDS)
         except Exception as error:  # noqa: BLE001 - out of memory has a type of its own everywhere
-            data["ended"] = f"at {size} rows: {type(error).__name__}"
-            break
-        data["sizes"][str(size)] = windows.to_record()
+            return found, f"at {size} rows: {type(error).__name__}"
+        found[str(size)] = windows.timed()
         if min(windows.ns) > LONGEST_NS:
             break
-    data["transfer_ns"] = transfer_ns(backend.name, batch)
-    data["batch_bytes"] = size_bytes
-    data["device"].update(device_facts(backend.name))
-    return data
+    return found, None
 
 
 def _scaled(backend: Backend, batch: Any, rows: int, size: int) -> Any:
@@ -54,18 +72,4 @@ def _scaled(backend: Backend, batch: Any, rows: int, size: int) -> Any:
     return backend.cut(backend.widen(batch, -(-size // rows)), size)
 
 
-def batch_bytes(batch: Any) -> int:
-    """Of all tensors of a batch."""
-    return sum(int(getattr(leaf, "nbytes", 0) or 0) for leaf in batches.leaves(batch))
-
-
-def transfer_ns(backend: str, batch: Any) -> int:
-    """One batch from the host's memory to the device."""
-    arrays, send = host_copy(batch), sender(backend)
-    send(arrays)
-    times = []
-    for _ in range(COPIES):
-        begin = time.perf_counter_ns()
-        send(arrays)
-        times.append(time.perf_counter_ns() - begin)
-    return sorted(times)[COPIES // 2]
+PROBES = (DeviceSweepProbe(),)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.ledger.running_call import Call
-from fitdoctor.inside.seams.backends.base import Backend
+from fitdoctor.contract.evidence.device import Device, DeviceTime
+from fitdoctor.inside.lab.apparatus.frozen_steps import own_stepper
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.seams.backends.device_work import device_work
 
 # Enough for a mean; a profile of many thousand kernels takes long to read.
@@ -15,24 +13,43 @@ STEPS = 10
 WARM_UP_STEPS = 3
 
 
-def device_time(
-    backend: Backend, call: Call, function: Callable[..., Any], batch: Any, result: Any
-) -> Data:
+class DeviceTimeProbe(Probe[DeviceTime]):
     """Nanoseconds of device work per step.
 
     The profiler slows the host down, not the device: the step's own length is taken from the
     frozen batch, timed without it.
     """
-    stepper = backend.stepper(call, function, batch, result)
-    for _ in range(WARM_UP_STEPS):
-        stepper.step()
-    stepper.synchronize()
 
-    def run() -> None:
-        for _ in range(STEPS):
+    finds = DeviceTime
+    phase = Phase.DEVICE
+    after = ("device",)
+    needs_quiet = False
+
+    def wanted(self, context: Context) -> bool:
+        """On a GPU, where the step was timed."""
+        device = context.found(Device)
+        return device is not None and device.kind == "gpu" and context.step_ns is not None
+
+    def run(self, context: Context) -> DeviceTime:
+        """Some steps under the framework's profiler."""
+        stepper = own_stepper(context, context.step_function)
+        for _ in range(WARM_UP_STEPS):
             stepper.step()
         stepper.synchronize()
 
-    seen = device_work(backend.name, run)
-    steps = STEPS * call.executions
-    return {name: value / steps for name, value in seen.items()}
+        def run() -> None:
+            for _ in range(STEPS):
+                stepper.step()
+            stepper.synchronize()
+
+        seen = device_work(context.backend.name, run)
+        steps = STEPS * context.fit.executions
+        return DeviceTime(
+            busy_ns=seen.busy_ns / steps,
+            compute_ns=seen.compute_ns / steps,
+            copy_ns=seen.copy_ns / steps,
+            kernels=seen.kernels / steps,
+        )
+
+
+PROBES = (DeviceTimeProbe(),)

@@ -10,9 +10,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from fitdoctor.contract.evidence.model import WithoutFrozenLayers
+from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
+from fitdoctor.inside.lab.apparatus.model_pass import loss_of
 from fitdoctor.inside.lab.apparatus.windows import measure
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
+from fitdoctor.inside.lab.probes.layers import LAYER_STEP_NS
 from fitdoctor.inside.seams.backends.model_state import all_layers
 from fitdoctor.inside.seams.models.graph_nodes import nodes_kept
 
@@ -20,18 +24,38 @@ SECONDS = 0.8
 WARM_UP_CALLS = 2
 
 
+class FrozenLayersProbe(Probe[WithoutFrozenLayers]):
+    """A training step without the frozen layers at the model's input."""
+
+    finds = WithoutFrozenLayers
+    phase = Phase.COPIES
+
+    def wanted(self, context: Context) -> bool:
+        """Where some layers are frozen, and the step is long."""
+        step_ns = compiled_step_ns(context)
+        if step_ns is None or step_ns < LAYER_STEP_NS:
+            return False
+        return has_frozen_layers(context.fit.model)
+
+    def run(self, context: Context) -> WithoutFrozenLayers:
+        """A model of the same layers reads their variables, which JAX keeps elsewhere in a fit."""
+        model = context.fit.model
+        context.backend.hold_state(model, context.result)
+        return without_frozen_layers(model, context.batch, loss_of(context))
+
+
 def has_frozen_layers(model: Any) -> bool:
-    """Whether some weights of the model are never trained, beside those that layers keep anyway."""
+    """Whether some layers of the model are never trained."""
     return any(_is_frozen(layer) for layer in getattr(model, "layers", ()))
 
 
-def frozen_layers(model: Any, batch: Any, loss: Any) -> Data:
+def without_frozen_layers(model: Any, batch: Any, loss: Any) -> WithoutFrozenLayers:
     """The time of a training step without the frozen layers at the model's input."""
     with nodes_kept(model):
-        return _without_frozen(model, batch, loss)
+        return _timed(model, batch, loss)
 
 
-def _without_frozen(model: Any, batch: Any, loss: Any) -> Data:
+def _timed(model: Any, batch: Any, loss: Any) -> WithoutFrozenLayers:
     before, first = _split(model)
     frozen = [layer for layer in before if layer.weights]
     if not frozen:
@@ -54,14 +78,12 @@ def _without_frozen(model: Any, batch: Any, loss: Any) -> Data:
 
     for _ in range(WARM_UP_CALLS):
         work()
-    timed = measure(work, lambda: None, seconds=SECONDS).to_record()
-    parameters = sum(int(layer.count_params()) for layer in frozen)
-    return {
-        **timed,
-        "layers": [layer.name for layer in frozen],
-        "parameters": parameters,
-        "behind": first.name,
-    }
+    return WithoutFrozenLayers(
+        **measure(work, lambda: None, seconds=SECONDS).fields(),
+        layers=tuple(layer.name for layer in frozen),
+        parameters=sum(int(layer.count_params()) for layer in frozen),
+        behind=first.name,
+    )
 
 
 def _split(model: Any) -> tuple[list[Any], Any]:
@@ -82,3 +104,6 @@ def _is_random(layer: Any) -> bool:
     """Keras's random layers, and the user's that follow their example, have a seed generator."""
     inner = [layer, *all_layers(layer)]
     return any(getattr(one, "seed_generator", None) is not None for one in inner)
+
+
+PROBES = (FrozenLayersProbe(),)

@@ -11,32 +11,21 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from fitdoctor.contract.evidence.loading import AugmentationInLoader, InputFacts
+from fitdoctor.contract.evidence.model import ChangedStep
 from fitdoctor.inside.lab.apparatus.changed_steps import step_under
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.ledger.running_call import Call
+from fitdoctor.inside.lab.apparatus.slow_input import slow_adapter
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 from fitdoctor.inside.patches import Patches
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import Backend, NotAvailable
+from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.model_state import all_layers
+from fitdoctor.inside.seams.inputs.batch_maker import batch_maker
 from fitdoctor.inside.seams.models.contexts import with_layers_in_front
 
 BATCHES = 3
-
-Probe = Callable[[str, Callable[[], Data]], Data | None]
-Step = tuple[Backend, Call, Any, Any]  # with the frozen batch, and the last step's result
-
-
-def probe_augmentation(probe: Probe, maker: Callable[[], Callable[[], Any]], step: Step) -> None:
-    """Random layers that the loader calls, there and in the model; `maker` gives their batches."""
-    layers: list[Any] = []
-
-    def there() -> Data:
-        facts, found = in_loader(step[0], maker())
-        layers.extend(found)
-        return facts
-
-    if probe("augmentation", there) is not None and step[2] is not None:
-        probe("step_augmented", lambda: in_model(*step, layers))
+KINDS = ("PyDataset", "DataLoader")
 
 
 class LayersInLoader:
@@ -82,7 +71,9 @@ class LayersInLoader:
         return [layer for layer in self.layers.values() if _is_random(layer)]
 
 
-def in_loader(backend: Backend, make_batch: Callable[[], Any]) -> tuple[Data, list[Any]]:
+def in_loader(
+    backend: Backend, make_batch: Callable[[], Any]
+) -> tuple[AugmentationInLoader, list[Any]]:
     """The share of making a batch that random layers take, and these layers.
 
     Raises:
@@ -99,24 +90,68 @@ def in_loader(backend: Backend, make_batch: Callable[[], Any]) -> tuple[Data, li
         watched.watch(make_batch)
     whole = time.perf_counter_ns() - begin
     spent = sum(watched.spent_ns.get(id(layer), 0) for layer in random)
-    facts: Data = {
-        "batch_ns": whole // BATCHES,
-        "layers_ns": spent // BATCHES,
-        "share": spent / max(1, whole),
-        "layers": [type(layer).__name__ for layer in random],
-    }
-    return facts, random
+    found = AugmentationInLoader(
+        batch_ns=whole // BATCHES,
+        layers_ns=spent // BATCHES,
+        share=spent / max(1, whole),
+        layers=tuple(type(layer).__name__ for layer in random),
+    )
+    return found, random
 
 
-def in_model(backend: Backend, call: Call, batch: Any, result: Any, layers: list[Any]) -> Data:
+def in_model(context: Context, layers: list[Any]) -> ChangedStep:
     """The step with these layers in front of the model, in turns with the step as it is."""
-    x, _, _ = sys.modules["keras"].utils.unpack_x_y_sample_weight(batch)
+    x, _, _ = sys.modules["keras"].utils.unpack_x_y_sample_weight(context.batch)
     if len(batches.leaves(x)) != 1:
         raise NotAvailable("the model has several inputs")
-    return step_under(
-        backend, call, batch, result, lambda model: with_layers_in_front(model, layers)
-    )
+    return ChangedStep(**step_under(context, lambda model: with_layers_in_front(model, layers)))
 
 
 def _is_random(layer: Any) -> bool:
     return any(hasattr(one, "generator") for one in (layer, *all_layers(layer)))
+
+
+def _random_layers(context: Context) -> list[Any]:
+    """The layers that the loader was seen to call, for the step with them in the model."""
+    empty: list[Any] = []
+    return context.shared("random_layers", lambda: empty)
+
+
+class AugmentInLoader(Probe[AugmentationInLoader]):
+    """Batches made in this thread, with Keras's layers watched."""
+
+    finds = AugmentationInLoader
+    phase = Phase.INPUT
+    after = ("hdf5_reads",)
+
+    def wanted(self, context: Context) -> bool:
+        """Where Python makes the batches, and a GPU could augment them instead."""
+        return slow_adapter(context, *KINDS) is not None and context.on_gpu
+
+    def run(self, context: Context) -> AugmentationInLoader:
+        """Make some batches."""
+        facts = context.found(InputFacts)
+        maker = batch_maker(context.adapter, facts.kind if facts is not None else "")
+        found, layers = in_loader(context.backend, maker)
+        _random_layers(context).extend(layers)
+        return found
+
+
+class AugmentInModel(Probe[ChangedStep]):
+    """The same layers as part of the compiled step."""
+
+    finds = ChangedStep
+    key = "augmented"
+    phase = Phase.INPUT
+    after = ("augmentation",)
+
+    def wanted(self, context: Context) -> bool:
+        """Where the loader calls such layers."""
+        return context.found(AugmentationInLoader) is not None and context.batch is not None
+
+    def run(self, context: Context) -> ChangedStep:
+        """Time the step with them."""
+        return in_model(context, _random_layers(context))
+
+
+PROBES = (AugmentInLoader(), AugmentInModel())

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from fitdoctor.contract.evidence.model import Layers, LayerTime
 from fitdoctor.inside.lab.apparatus import arithmetic
-from fitdoctor.inside.lab.apparatus.windows import measure
-from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.inside.lab.apparatus.compiled_alone import timed_alone
+from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
+from fitdoctor.inside.lab.apparatus.layer_timer import Forward, forward_times
+from fitdoctor.inside.lab.apparatus.model_pass import forward_pass, variable_values
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.ledger.callsite import is_user_file
-from fitdoctor.inside.patches import Patches
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend
+from fitdoctor.inside.seams.backends.model_state import all_layers
 from fitdoctor.inside.seams.models.layer_step import layer_step
 
-REPEATS = 5
+# Layers are timed only where a step is long enough for eager calls to tell.
+LAYER_STEP_NS = 3_000_000
+USERS_STEP_NS = {"tensorflow": 1_000_000, "jax": 200_000, "torch": 1_000_000}
+PART = 4  # layers are timed on the whole batch and on this fraction of it
 MAX_ROWS = 64
 # Layers with at least this share of the forward pass are timed alone, backward too.
 ALONE_SHARE = 0.08
 ALONE_LAYERS = 5
-ALONE_SECONDS = 0.4
 # Settings of a layer that decide how it is computed.
 TELLING = (
     "units",
@@ -37,71 +42,45 @@ TELLING = (
     "mask_zero",
 )
 
-
-class LayerTimer:
-    """Times every `Layer.__call__` and takes the time of inner layers off the outer one's."""
-
-    def __init__(self, backend: Backend) -> None:
-        """Nothing is patched yet."""
-        self._backend = backend
-        self._children: list[int] = []
-        self.own_ns: dict[int, list[int]] = {}
-        self.layers: dict[int, Any] = {}
-        self.first: int | None = None
-        self.inputs: dict[int, Any] = {}
-        self.outputs: dict[int, Any] = {}
-        self._around: list[Any] = []
-        self.inside: dict[int, str | None] = {}
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Patch Keras's base layer for the length of the forward passes."""
-        patches = Patches()
-        patches.replace(sys.modules["keras"].layers.Layer, "__call__", self._timed)
-        try:
-            yield
-        finally:
-            patches.undo()
-
-    def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def __call__(layer: Any, *args: Any, **kwargs: Any) -> Any:
-            self._children.append(0)
-            # Models only hold layers; a layer that holds others is timed with them.
-            holders = [one for one in self._around if not getattr(one, "layers", None)]
-            self.inside[id(layer)] = str(holders[0].name) if holders else None
-            self._around.append(layer)
-            begin = time.perf_counter_ns()
-            try:
-                result = original(layer, *args, **kwargs)
-                self._backend.wait_for(result)
-            finally:
-                self._around.pop()
-            total = time.perf_counter_ns() - begin
-            inner = self._children.pop()
-            if self._children:
-                self._children[-1] += total
-            if self.first is None and not getattr(layer, "layers", None) and inner == 0:
-                self.first = id(layer)
-            self.layers[id(layer)] = layer
-            self.inputs[id(layer)] = args
-            self.outputs[id(layer)] = result
-            self.own_ns.setdefault(id(layer), []).append(total - inner)
-            return result
-
-        return __call__
+Row = tuple[LayerTime, Forward]
 
 
-@dataclass(frozen=True)
-class Forward:
-    """One layer in a forward pass."""
+class LayersProbe(Probe[Layers]):
+    """Forward time of every layer, and forward and backward of those that cost most."""
 
-    layer: Any
-    ns: int
-    inputs: Any
-    output: Any
-    is_first: bool  # reads the data itself, which has no gradient
-    calls: int  # in one pass
-    inside: str | None  # the outermost layer, not model, that holds it
+    finds = Layers
+    phase = Phase.LAYERS
+
+    def wanted(self, context: Context) -> bool:
+        """Where the step is long enough."""
+        step_ns = compiled_step_ns(context)
+        return step_ns is not None and step_ns >= shortest_step_ns(context)
+
+    def run(self, context: Context) -> Layers:
+        """On the whole batch and on a part of it."""
+        backend, batch = context.backend, context.batch
+        rows = backend.rows(batch)
+        size = rows // PART if rows is not None else 0
+        part = forward_pass(context, backend.cut(batch, size)) if size else None
+        return layer_costs(
+            backend,
+            context.fit.model,
+            forward_pass(context, batch),
+            part,
+            size / rows if rows else 0.0,
+            variable_values(context),
+        )
+
+
+def shortest_step_ns(context: Context) -> float:
+    """Steps from which on layers are timed: shorter where the user wrote some of them.
+
+    Keras's own layers in so short a step cost less than starting it.
+    """
+    inner = [one for one in all_layers(context.fit.model) if not getattr(one, "layers", None)]
+    if not any(_is_users(layer) for layer in inner):
+        return LAYER_STEP_NS
+    return USERS_STEP_NS[context.backend.name]
 
 
 def layer_costs(
@@ -111,11 +90,11 @@ def layer_costs(
     part: Callable[[], Any] | None,
     share: float,
     values: dict[int, Any],
-) -> Data:
-    """Forward time of every layer, and forward and backward of those that cost most.
+) -> Layers:
+    """Forward time of every layer, and the whole step of the costly ones.
 
-    Called eagerly, each layer costs a fixed price beside its arithmetic. The difference
-    between the whole batch and a part of it (`share` of its rows) leaves that price out.
+    Called eagerly, each layer has a fixed cost beside its arithmetic. The difference
+    between the whole batch and a part of it (`share` of its rows) leaves that cost out.
 
     Args:
         backend: Keras's backend.
@@ -125,142 +104,106 @@ def layer_costs(
         share: That part's share of the rows.
         values: Variables' values by id, see `layer_step`.
     """
-    full = _times(backend, whole)
-    less = _times(backend, part) if part is not None else {}
-    rows: list[tuple[Data, Forward]] = []
+    full = forward_times(backend, whole)
+    less = forward_times(backend, part) if part is not None else {}
+    rows: list[Row] = []
     for key, forward in full.items():
         fixed = less[key].ns if key in less else 0
         ns = max(0, round((forward.ns - fixed) / (1 - share))) if less else forward.ns
-        facts = {
-            "ns": ns,
-            "calls": forward.calls,
-            "inside": forward.inside,
-            "is_model": forward.layer is model,
-        }
-        rows.append(({**_facts(forward), **facts}, forward))
-    rows.sort(key=lambda pair: -int(pair[0]["ns"]))
-    _time_alone(backend, rows, values)
-    return {
-        "layers": [row for row, _ in rows[:MAX_ROWS]],
-        "without_fixed_price": bool(less),
-    }
+        rows.append((_row(forward, ns, is_model=forward.layer is model), forward))
+    rows.sort(key=lambda pair: -pair[0].ns)
+    timed = _with_times_alone(backend, rows, values)
+    return Layers(layers=timed[:MAX_ROWS], without_fixed_price=bool(less))
 
 
-def _time_alone(backend: Backend, rows: list[tuple[Data, Forward]], values: dict[int, Any]) -> None:
-    """Add to the costly layers what they take alone, compiled, with their gradients."""
-    whole = sum(int(row["ns"]) for row, _ in rows) or 1
+def _with_times_alone(
+    backend: Backend, rows: list[Row], values: dict[int, Any]
+) -> tuple[LayerTime, ...]:
+    """The costly layers also with what they take alone, compiled, with their gradients."""
+    worth = {id(forward) for _, forward in _worth_timing(rows)[:ALONE_LAYERS]}
+    return tuple(
+        _timed(backend, row, forward, values) if id(forward) in worth else row
+        for row, forward in rows
+    )
+
+
+def _worth_timing(rows: list[Row]) -> list[Row]:
+    """The costliest first."""
+    whole = sum(row.ns for row, _ in rows) or 1
     with_inner: Counter[str] = Counter()
     for row, _ in rows:
-        with_inner[str(row["inside"] or row["name"])] += int(row["ns"])
+        with_inner[row.inside or row.name] += row.ns
     outer = [
         (row, forward)
         for row, forward in rows
-        if not (row["inside"] or row["is_model"] or getattr(forward.layer, "layers", None))
+        if not (row.inside or row.is_model or getattr(forward.layer, "layers", None))
     ]
-    arithmetic_of_all = sum(_flops(row) for row, _ in outer) or 1.0
+    all_flops = sum(row.flops or 0.0 for row, _ in outer) or 1.0
 
-    def share(row: Data) -> float:
-        # A recurrence called eagerly is nearly all fixed price: what is left of it may drown in
+    def share(row: LayerTime) -> float:
+        # A recurrence called eagerly is nearly all fixed cost: what is left of it may drown in
         # noise, so that its arithmetic counts as well.
-        by_time = with_inner[str(row["name"])] / whole
-        return max(by_time, _flops(row) / arithmetic_of_all)
+        return max(with_inner[row.name] / whole, (row.flops or 0.0) / all_flops)
 
     outer.sort(key=lambda pair: -share(pair[0]))
     # A layer that leaves for Python may cost little when called eagerly: users' own come too.
-    worth = [
-        (row, forward) for row, forward in outer if share(row) >= ALONE_SHARE or row["is_user"]
-    ]
-    for row, forward in worth[:ALONE_LAYERS]:
-        try:
-            step = layer_step(
-                backend.name, forward.layer, forward.inputs, values, is_first=forward.is_first
-            )
-            row["alone"] = timed_alone(backend, step.run)
-            row.update(backward=step.backward, host_ops=step.host_ops, loops=step.loops)
-        except Exception as error:  # noqa: BLE001 - a layer that cannot stand alone is no failure
-            row["alone_reason"] = f"{type(error).__name__}: {str(error)[:120]}"
+    return [pair for pair in outer if share(pair[0]) >= ALONE_SHARE or pair[0].is_user]
 
 
-def _flops(row: Data) -> float:
-    return float(row.get("flops") or 0.0)
+def _timed(backend: Backend, row: LayerTime, forward: Forward, values: dict[int, Any]) -> LayerTime:
+    try:
+        step = layer_step(
+            backend.name, forward.layer, forward.inputs, values, is_first=forward.is_first
+        )
+        return replace(
+            row,
+            alone=timed_alone(backend, step.run).timed(),
+            backward=step.backward,
+            host_ops=step.host_ops,
+            loops=step.loops,
+        )
+    except Exception as error:  # noqa: BLE001 - a layer that cannot run alone is no failure
+        return replace(row, alone_reason=f"{type(error).__name__}: {str(error)[:120]}")
 
 
-def timed_alone(backend: Backend, run: Callable[[], Any]) -> Data:
-    """Windows of a compiled function that is called again and again."""
-    last: list[Any] = [run()]
-    if backend.name != "tensorflow":
-        backend.wait_for(last[0])
-
-    def work() -> int:
-        last[0] = run()
-        return 1
-
-    def synchronize() -> None:
-        if backend.name != "tensorflow":
-            backend.wait_for(last[0])
-
-    return measure(work, synchronize, seconds=ALONE_SECONDS).to_record()
-
-
-def _facts(forward: Forward) -> Data:
+def _row(forward: Forward, ns: int, *, is_model: bool) -> LayerTime:
     layer = forward.layer
-    inputs = _shape(forward.inputs)
-    output = _shape(forward.output)
+    inputs, output = _shape(forward.inputs), _shape(forward.output)
     weights = [tuple(int(n) for n in v.shape) for v in getattr(layer, "weights", [])]
     kind = type(layer).__name__
-    file = getattr(getattr(type(layer).call, "__code__", None), "co_filename", "")
-    line = getattr(getattr(type(layer).call, "__code__", None), "co_firstlineno", None)
-    is_user = is_user_file(file)
-    needs: Data = {"flops": None, "bytes": None}
-    if inputs is not None and output is not None:
-        needs["flops"] = arithmetic.flops(kind, weights, inputs, output)
-        needs["bytes"] = arithmetic.moved_bytes(weights, inputs, output)
-    return {
-        "name": str(layer.name),
-        "type": kind,
-        "parameters": _parameters(layer),
-        **needs,
-        "input": inputs,
-        "output": output,
-        "is_user": is_user,
-        "file": file if is_user else None,
-        "line": line if is_user else None,
-        "settings": {
+    code = getattr(type(layer).call, "__code__", None)
+    is_user = code is not None and is_user_file(code.co_filename)
+    is_known = inputs is not None and output is not None
+    return LayerTime(
+        name=str(layer.name),
+        type=kind,
+        ns=ns,
+        calls=forward.calls,
+        inside=forward.inside,
+        is_model=is_model,
+        is_user=is_user,
+        file=code.co_filename if code is not None and is_user else None,
+        line=code.co_firstlineno if code is not None and is_user else None,
+        parameters=_parameters(layer),
+        flops=arithmetic.flops(kind, weights, inputs or (), output or ()) if is_known else None,
+        bytes=arithmetic.moved_bytes(weights, inputs or (), output or ()) if is_known else None,
+        input=inputs,
+        output=output,
+        settings={
             name: getattr(layer, name)
             for name in TELLING
             if isinstance(getattr(layer, name, None), int | float | bool)
         },
-    }
+    )
 
 
-def _shape(value: Any) -> list[int] | None:
+def _shape(value: Any) -> tuple[int, ...] | None:
     """The shape of the first tensor in it."""
     for leaf in batches.leaves(value):
-        shape = getattr(leaf, "shape", None)
+        shape: Sequence[Any] | None = getattr(leaf, "shape", None)
         if shape is not None:
-            return [int(n) for n in shape]
+            return tuple(int(n) for n in shape)
     return None
-
-
-def _times(backend: Backend, forward: Callable[[], Any]) -> dict[int, Forward]:
-    """Own time per forward pass of every layer, the median of a few passes after a warm-up."""
-    backend.wait_for(forward())
-    timer = LayerTimer(backend)
-    with timer.watching():
-        for _ in range(REPEATS):
-            backend.wait_for(forward())
-    return {
-        key: Forward(
-            timer.layers[key],
-            sorted(times)[len(times) // 2] * (len(times) // REPEATS or 1),
-            timer.inputs[key],
-            timer.outputs[key],
-            is_first=key == timer.first,
-            calls=len(times) // REPEATS or 1,
-            inside=timer.inside[key],
-        )
-        for key, times in timer.own_ns.items()
-    }
 
 
 def _parameters(layer: Any) -> int | None:
@@ -268,3 +211,12 @@ def _parameters(layer: Any) -> int | None:
         return int(layer.count_params())
     except (ValueError, TypeError, AttributeError):
         return None
+
+
+def _is_users(layer: Any) -> bool:
+    module = sys.modules.get(type(layer).__module__)
+    file = getattr(module, "__file__", None)
+    return file is not None and is_user_file(file)
+
+
+PROBES = (LayersProbe(),)

@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fitdoctor.contract.evidence.loading import LoaderAlone
 from fitdoctor.inside.lab.apparatus.stacks import StackSampler, in_user_code
 from fitdoctor.inside.lab.apparatus.windows import MIN_WINDOWS, Windows, measure
-from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe, Subject
 from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.inputs.loop_source import fresh_loop_source
 from fitdoctor.inside.seams.inputs.second_reader import EndlessLoader
 
 SECONDS = 1.5
@@ -26,7 +29,7 @@ def loader_alone(
     *,
     seconds: float = SECONDS,
     sampled_seconds: float = SAMPLED_SECONDS,
-) -> Data:
+) -> LoaderAlone:
     """Batches per second without a model, CPU use, and the user's lines that ran meanwhile."""
     others = in_user_code()
     loader = EndlessLoader(fresh)
@@ -42,14 +45,14 @@ def loader_alone(
             _timed(loader, sampled_seconds)
     finally:
         loader.close()
-    return {
-        **windows.to_record(),
-        "first_batch_ns": int(first_s * 1e9),
-        "passes": loader.passes,
-        "stacks": sampler.result(),
-        "shapes": batches.describe(first),
-        "bytes": _bytes(first),
-    }
+    return LoaderAlone(
+        **windows.fields(),
+        first_batch_ns=int(first_s * 1e9),
+        passes=loader.passes,
+        stacks=sampler.result(),
+        shapes=tuple(batches.describe(first)),
+        bytes=_bytes(first),
+    )
 
 
 def _timed(loader: EndlessLoader, seconds: float) -> Windows:
@@ -69,7 +72,7 @@ def _varies(windows: Windows) -> bool:
 
 
 def _bytes(batch: Any) -> int | None:
-    """Bytes of one batch, where every leaf tells."""
+    """Bytes of one batch, where every leaf has a known size."""
     total = 0
     for leaf in batches.leaves(batch):
         size = getattr(leaf, "nbytes", None)
@@ -77,3 +80,29 @@ def _bytes(batch: Any) -> int | None:
             return None
         total += int(size)
     return total
+
+
+class ReadAlone(Probe[LoaderAlone]):
+    """A second reader of the data of a fit or a loop, with no step beside it."""
+
+    finds = LoaderAlone
+    phase = Phase.LOADING
+    subjects = frozenset({Subject.FIT, Subject.LOOP})
+
+    def wanted(self, context: Context) -> bool:
+        """Where the frozen step does not explain the real one.
+
+        Beside an eager step always: beside a compiled one, which is far shorter, loading may
+        matter.
+        """
+        return context.input_matters or context.is_eager
+
+    def run(self, context: Context) -> LoaderAlone:
+        """Read the data from the beginning."""
+        loop = context.loop
+        if loop is not None:
+            return loader_alone(lambda: fresh_loop_source(loop))
+        return loader_alone(lambda: context.backend.fresh_loader(context.fit))
+
+
+PROBES = (ReadAlone(),)

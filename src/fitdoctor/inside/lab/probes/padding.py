@@ -6,20 +6,24 @@ import itertools
 import math
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from fitdoctor.inside.lab.apparatus.frozen_steps import time_steps
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.ledger.running_call import Call
+from fitdoctor.contract.evidence.model import Padding
+from fitdoctor.contract.evidence.timing import Timed
+from fitdoctor.contract.limits import FULL_BATCH_SHARE
+from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns, time_steps
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import Backend, NotAvailable
+from fitdoctor.inside.seams.backends.model_state import all_layers
 
 BATCHES = 8
 # Arrays up to this many numbers are looked at as a whole: one long row makes a batch of its own.
 WHOLE_SIZE = 20_000_000
 SHORTEST_AXIS = 16
-# Batches as full as this have nothing to gain.
-FULL = 0.7
+# Shorter steps have no time to lose on padding.
+PADDING_STEP_NS = 2_000_000
 SECONDS = 0.8
 # Layers that walk along the second axis, so that its length is time.
 ALONG_TIME = frozenset(
@@ -38,29 +42,52 @@ ALONG_TIME = frozenset(
 )
 
 
-def padding(backend: Backend, call: Call, batch: Any, others: Iterable[Any], result: Any) -> Data:
-    """Real lengths in a few batches; where they are short, the step at the length they need.
+class PaddingProbe(Probe[Padding]):
+    """Real lengths in a few batches; where they are short, the step at the length they need."""
 
-    Args:
-        backend: Keras's backend.
-        call: The fit.
-        batch: The frozen batch.
-        others: More batches, where the data can be read again.
-        result: The last step's result, if a fit is running.
-    """
+    finds = Padding
+    phase = Phase.COPIES
+    after = ("frozen_layers",)
+
+    def wanted(self, context: Context) -> bool:
+        """Where the model walks along sequences, and the step is not tiny."""
+        step_ns = compiled_step_ns(context)
+        if step_ns is None or step_ns < PADDING_STEP_NS:
+            return False
+        return has_time_axis(all_layers(context.fit.model))
+
+    def run(self, context: Context) -> Padding:
+        """From the frozen batch, and more where the data can be read again."""
+        others = () if context.is_one_shot else context.backend.fresh_loader(context.fit)
+        return padding(context, others)
+
+
+def padding(context: Context, others: Iterable[Any]) -> Padding:
+    """How long sequences are; `others` are more batches beside the frozen one."""
+    backend, batch = context.backend, context.batch
     axis = _length(batch)
     if axis is None:
         raise NotAvailable("no input has a time axis")
-    whole = _whole_arrays(call.arguments.get("x"))
+    whole = _whole_arrays(context.fit.arguments.get("x"))
     seen = [batch, *itertools.islice(others, BATCHES - 1)] if whole is None else [whole]
     lengths = [n for one in seen for n in _real_lengths(one)]
     rows = backend.rows(batch) or len(lengths)
-    data: Data = {"length": axis, "real": sum(lengths) / max(1, len(lengths)), "rows": rows}
     needed = min(axis, bucketed(lengths, 1 if whole is None else rows))
-    data["bucketed"] = needed
-    data["boundaries"] = boundaries(lengths)
-    if data["real"] > FULL * axis or needed >= axis:
-        return data
+    found = Padding(
+        length=axis,
+        real=sum(lengths) / max(1, len(lengths)),
+        rows=rows,
+        bucketed=needed,
+        boundaries=tuple(boundaries(lengths)),
+    )
+    if found.real > FULL_BATCH_SHARE * axis or needed >= axis:
+        return found
+    return replace(found, cut=_timed(context, axis, needed, rows))
+
+
+def _timed(context: Context, axis: int, needed: int, rows: int) -> Timed:
+    """The step at the length that is needed."""
+    backend, call, batch, result = context.backend, context.fit, context.batch, context.result
     # On the right or on the left: the side that is empty is cut away.
     from_left = _is_left_aligned(batch)
     cut = batches.map_leaves(lambda leaf: _cut(leaf, axis, needed, from_left), batch)
@@ -69,8 +96,7 @@ def padding(backend: Backend, call: Call, batch: Any, others: Iterable[Any], res
         # Batches of many shapes get one graph for all of them, which is slower (1.5x, measured).
         backend.stepper(call, function, backend.cut(batch, rows - 1), result).step()
     stepper = backend.stepper(call, function, cut, result)
-    data.update(time_steps(stepper, 1, SECONDS).to_record())
-    return data
+    return time_steps(stepper, 1, SECONDS).timed()
 
 
 def has_time_axis(model_layers: Iterable[Any]) -> bool:
@@ -135,7 +161,7 @@ def bucketed(lengths: list[int], rows: int) -> int:
 
     Args:
         lengths: Of all rows, or of a sample of them.
-        rows: In a batch; 1 for a sample, which does not tell how many batches are not full.
+        rows: In a batch; 1 for a sample, which does not show how many batches are not full.
 
     Example:
         >>> bucketed([10, 12, 16, 100], rows=2)
@@ -178,3 +204,6 @@ def _cut(leaf: Any, axis: int, needed: int, from_left: bool) -> Any:
     if len(shape) < 2 or int(shape[1]) != axis:
         return leaf
     return leaf[:, :needed] if from_left else leaf[:, axis - needed :]
+
+
+PROBES = (PaddingProbe(),)

@@ -10,19 +10,46 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.lab.probes.layers import timed_alone
+from fitdoctor.contract.evidence.model import OneCall
+from fitdoctor.contract.limits import MANY_CALLS
+from fitdoctor.inside.lab.apparatus.compiled_alone import timed_alone
+from fitdoctor.inside.lab.apparatus.layer_cost import costliest_layer, timed_layers
+from fitdoctor.inside.lab.apparatus.model_pass import forward_pass, variable_values
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 from fitdoctor.inside.patches import Patches
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import Backend, NotAvailable
+from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.models.layer_step import layer_step
 
-MANY_CALLS = 4
+
+class OneCallProbe(Probe[OneCall]):
+    """On torch, where every call starts its operations."""
+
+    finds = OneCall
+    phase = Phase.LAYERS
+    after = ("layers", "machine_ceiling", "optimizer_update")
+
+    def wanted(self, context: Context) -> bool:
+        """Where a layer is called again and again."""
+        return context.backend.name == "torch" and _layer(context) is not None
+
+    def run(self, context: Context) -> OneCall:
+        """The costliest of such layers."""
+        forward = forward_pass(context, context.batch)
+        return one_call_instead(context.backend, _layer(context), forward, variable_values(context))
+
+
+def _layer(context: Context) -> Any:
+    rows = timed_layers(context)
+    return costliest_layer(
+        context, (row for row in rows if row.calls >= MANY_CALLS and not row.is_model)
+    )
 
 
 def one_call_instead(
     backend: Backend, layer: Any, forward: Callable[[], Any], values: dict[int, Any]
-) -> Data:
+) -> OneCall:
     """Time one call on the inputs of all calls together, which has as many rows as all of them."""
     ops = sys.modules["keras"].ops
     seen = _inputs(layer, forward, blank=False)
@@ -35,7 +62,8 @@ def one_call_instead(
     except Exception as error:
         raise NotAvailable("the inputs of the calls have different shapes") from error
     step = layer_step(backend.name, layer, together, values)
-    return {**timed_alone(backend, step.run), "layer": str(layer.name), "calls": len(seen)}
+    windows = timed_alone(backend, step.run)
+    return OneCall(**windows.fields(), layer=str(layer.name), calls=len(seen))
 
 
 def _inputs(layer: Any, forward: Callable[[], Any], *, blank: bool) -> list[tuple[Any, ...]]:
@@ -69,3 +97,6 @@ def _same(ops: Any, first: list[tuple[Any, ...]], second: list[tuple[Any, ...]])
         if one.shape != other.shape or not bool(ops.all(ops.equal(one, other))):
             return False
     return True
+
+
+PROBES = (OneCallProbe(),)

@@ -7,15 +7,26 @@ import os
 import sys
 from typing import Any
 
-from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.contract.evidence.step import Threads
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.ledger.cgroup import own_cgroup
 
 TF_VARIABLE = "TF_NUM_INTRAOP_THREADS"
 
 
-def thread_facts(backend: str) -> Data:
+class ThreadsProbe(Probe[Threads]):
     """Threads asked for and cores allowed, seen from inside the process that trains."""
-    return {"asked": _asked(backend), "allowed": allowed_cores(), "backend": backend}
+
+    finds = Threads
+    phase = Phase.FACTS
+    on_spread_models = True
+    needs_quiet = False
+
+    def run(self, context: Context) -> Threads:
+        """Ask the framework and the system."""
+        backend = context.backend.name
+        return Threads(asked=_asked(backend), allowed=allowed_cores(), backend=backend)
 
 
 def allowed_cores() -> int:
@@ -36,3 +47,6 @@ def _asked(backend: str) -> int | None:
         variable = os.environ.get(TF_VARIABLE, "")
         return asked or (int(variable) if variable.isdigit() and int(variable) else None)
     return None
+
+
+PROBES = (ThreadsProbe(),)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.contract.evidence.validation import ValidationBatches
+from fitdoctor.inside.lab.apparatus.validation_share import validation_matters
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 from fitdoctor.inside.ledger.running_call import Call
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs.validation_rows import MOST_ROWS, validation_rows
 
 SIZES = (256, 1024)
-# Larger batches of a loader than this are start-up no more.
+# A loader's batches larger than this are not bound by starting each step.
 SMALL_BATCH = 32
 
 
-def validation_batches(call: Call) -> Data:
+def validation_batches(call: Call) -> ValidationBatches:
     """Time a pass over the validation data at larger batch sizes, after a warm-up each.
 
     A test function of its own is made for it: other shapes would make the user's more general.
@@ -27,7 +29,7 @@ def validation_batches(call: Call) -> Data:
         if rows is None or rows > MOST_ROWS:
             raise NotAvailable("the validation data are not arrays, or too large to try")
         own = call.arguments.get("validation_batch_size") or call.arguments.get("batch_size") or 32
-        return {"rows": rows, "batch_size": int(own), "ns": _passes(call.model, x, y, int(own))}
+        return ValidationBatches(rows, int(own), _passes(call.model, x, y, int(own)))
     loaded = validation_rows(given, call.arguments.get("validation_steps"))
     own = loaded.rows / loaded.batches
     if own > SMALL_BATCH:
@@ -39,13 +41,13 @@ def validation_batches(call: Call) -> Data:
         for size, ns in passes.items()
         if int(size) <= loaded.rows * loaded.parts
     }
-    return {
-        "rows": round(loaded.rows * loaded.parts),
-        "batch_size": round(own),
-        "ns": whole,
-        "loader": True,
-        "made": loaded.made,
-    }
+    return ValidationBatches(
+        rows=round(loaded.rows * loaded.parts),
+        batch_size=round(own),
+        ns=whole,
+        loader=True,
+        made=loaded.made,
+    )
 
 
 def _passes(model: Any, x: Any, y: Any, own: float) -> dict[str, int]:
@@ -68,3 +70,24 @@ def _timed(model: Any, x: Any, y: Any, size: int) -> int:
 def _rows(x: Any) -> int | None:
     shape = getattr(x, "shape", None)
     return int(shape[0]) if shape is not None and len(shape) else None
+
+
+class ValidateInLargerBatches(Probe[ValidationBatches]):
+    """The user's validation data, evaluated at other batch sizes."""
+
+    finds = ValidationBatches
+    phase = Phase.CALLS
+    after = ("validation_passes",)
+
+    def wanted(self, context: Context) -> bool:
+        """Where validation takes a notable share of the fit."""
+        return validation_matters(context.fit)
+
+    def run(self, context: Context) -> ValidationBatches:
+        """Evaluate at each size."""
+        # During a fit, Keras on JAX keeps the state out of the variables, which validation reads.
+        context.backend.hold_state(context.fit.model, context.result)
+        return validation_batches(context.fit)
+
+
+PROBES = (ValidateInLargerBatches(),)

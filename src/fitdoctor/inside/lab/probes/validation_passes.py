@@ -8,16 +8,18 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.contract.evidence.validation import ValidationPasses
+from fitdoctor.inside.lab.apparatus.validation_share import validation_matters
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 from fitdoctor.inside.ledger.running_call import Call
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs.tf_stages import Stage, walk
 
 # Stages that hand on as many elements as they read.
 _HAND_ON = frozenset({"cache", "map", "prefetch", "with_options", "OptionsDataset"})
 
 
-def validation_passes(call: Call) -> Data:
+def validation_passes(call: Call) -> ValidationPasses:
     """The batches of one pass, and the steps that each validation takes."""
     data, steps = (call.arguments.get(name) for name in ("validation_data", "validation_steps"))
     tensorflow = sys.modules.get("tensorflow")
@@ -25,11 +27,11 @@ def validation_passes(call: Call) -> Data:
         raise NotAvailable("validation_steps is not given")
     if not isinstance(data, tensorflow.data.Dataset):
         raise NotAvailable("the validation data are no tf.data dataset")
-    return {"steps": steps, "batches": _batches(walk(data))}
+    return ValidationPasses(steps, _batches(walk(data)))
 
 
 def _batches(stages: list[Stage]) -> int:
-    """Batches until the data begin anew."""
+    """Batches until the data start again."""
     rows_in_one = 1
     for stage in stages:
         if stage.op == "repeat" and stage.settings.get("count", -1) < 0:
@@ -49,3 +51,24 @@ def _batch_size(stage: Any) -> int:
     if not size:
         raise NotAvailable("how large a batch is is not known")
     return int(size)
+
+
+class CountPasses(Probe[ValidationPasses]):
+    """Read off the dataset; nothing is run."""
+
+    finds = ValidationPasses
+    phase = Phase.CALLS
+    after = ("validation_start",)
+    needs_quiet = False
+
+    def wanted(self, context: Context) -> bool:
+        """Where validation takes a notable share, in a given number of steps."""
+        is_given = context.fit.arguments.get("validation_steps") is not None
+        return is_given and validation_matters(context.fit)
+
+    def run(self, context: Context) -> ValidationPasses:
+        """Count them."""
+        return validation_passes(context.fit)
+
+
+PROBES = (CountPasses(),)

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from typing import Any
 
+from fitdoctor.contract.evidence.pipeline import ValidationStart
 from fitdoctor.inside.lab.apparatus.dataset_timing import Iterators
-from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.seams.inputs import tf_edits
+from fitdoctor.inside.seams.inputs.generators import one_shot_source
 from fitdoctor.inside.seams.inputs.tf_stages import walk
 
-# Batches after the first come at a steady pace: so many of them tell enough.
+# Batches after the first come at a steady pace: so many of them are enough.
 MOST_BATCHES = 50
 LONGEST_NS = 1_000_000_000
 
 
-def validation_start(dataset: Any, iterators: Iterators) -> Data:
+def validation_start(dataset: Any, iterators: Iterators) -> ValidationStart:
     """Nanoseconds to the first validation batch, as written and with the skip before the maps."""
     stages = walk(dataset)
     early, split = tf_edits.skipped_early(dataset, stages)
     place = split.place
     as_written, earlier = _pass(dataset, iterators), _pass(early, iterators)
-    return {
-        "first_ns": as_written[0],
-        "early_first_ns": earlier[0],
-        "pass_ns": as_written[1],
-        "early_pass_ns": earlier[1],
-        "skipped": split.settings.get("count"),
-        "file": place.file if place else None,
-        "line": place.line if place else None,
-        "maps": [stage.where() for stage in tf_edits.maps_above(stages, split)],
-    }
+    return ValidationStart(
+        first_ns=as_written[0],
+        early_first_ns=earlier[0],
+        pass_ns=as_written[1],
+        early_pass_ns=earlier[1],
+        skipped=split.settings.get("count"),
+        file=place.file if place else None,
+        line=place.line if place else None,
+        maps=tuple(stage.where() for stage in tf_edits.maps_above(stages, split)),
+    )
 
 
 def _pass(dataset: Any, iterators: Iterators) -> tuple[int, int]:
@@ -44,3 +48,31 @@ def _pass(dataset: Any, iterators: Iterators) -> tuple[int, int]:
         if time.perf_counter_ns() - begin > first + LONGEST_NS:
             break
     return first, time.perf_counter_ns() - begin
+
+
+class SplitBeforeMaps(Probe[ValidationStart]):
+    """A tf.data validation set that is split off after its maps."""
+
+    finds = ValidationStart
+    phase = Phase.CALLS
+    after = ("array_conversion",)
+
+    def wanted(self, context: Context) -> bool:
+        """Where the validation set is a pipeline that can be read again."""
+        data, tensorflow = _validation_data(context), sys.modules.get("tensorflow")
+        if tensorflow is None or not isinstance(data, tensorflow.data.Dataset):
+            return False
+        return not one_shot_source(data)
+
+    def run(self, context: Context) -> ValidationStart:
+        """Read its first batches both ways."""
+        iterators = Iterators()
+        context.on_close(iterators.close)
+        return validation_start(_validation_data(context), iterators)
+
+
+def _validation_data(context: Context) -> Any:
+    return context.fit.arguments.get("validation_data")
+
+
+PROBES = (SplitBeforeMaps(),)

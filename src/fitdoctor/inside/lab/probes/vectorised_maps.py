@@ -3,34 +3,57 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
+from fitdoctor.contract.evidence.model import VectorisedStep
+from fitdoctor.contract.places import CallLine
 from fitdoctor.inside.lab.apparatus.changed_steps import step_under
-from fitdoctor.inside.lab.experiment import Data
-from fitdoctor.inside.ledger.running_call import Call
+from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
+from fitdoctor.inside.lab.apparatus.layer_cost import timed_layers
+from fitdoctor.inside.lab.apparatus.model_pass import (
+    forward_pass,
+    forward_with_loss,
+    has_users_loss,
+)
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
+from fitdoctor.inside.lab.probes.layers import shortest_step_ns
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import Backend, NotAvailable
 from fitdoctor.inside.seams.models.mapped import MapCall, vectorized_maps
 
 # Sums in another order differ by rounding.
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 
 
-def vectorised_maps(
-    backend: Backend, call: Call, batch: Any, result: Any, forward: Callable[[], Any]
-) -> Data:
-    """Time the step with every map vectorised, and see whether the model says the same."""
-    before = batches.leaves(forward())
-    seen: set[MapCall] = set()
-    with vectorized_maps(seen):
-        after = batches.leaves(forward())
-    if not seen:
-        raise NotAvailable("no map over the rows was seen")
-    if not _same(before, after):
-        raise NotAvailable("vectorised, the model says something else")
-    data = step_under(backend, call, batch, result, lambda _: vectorized_maps)
-    return {**data, "calls": [_told(one) for one in sorted(seen)]}
+class VectorisedProbe(Probe[VectorisedStep]):
+    """The step with every map vectorised, and whether the model says the same."""
+
+    finds = VectorisedStep
+    phase = Phase.LAYERS
+    after = ("layers", "machine_ceiling", "one_call", "optimizer_update")
+
+    def wanted(self, context: Context) -> bool:
+        """Where the user's own loss or layers may hold such a map."""
+        step_ns = compiled_step_ns(context)
+        if step_ns is None or step_ns < shortest_step_ns(context):
+            return False
+        loops = any(row.loops and row.is_user for row in timed_layers(context))
+        return loops or has_users_loss(context)
+
+    def run(self, context: Context) -> VectorisedStep:
+        """Compare first, then time."""
+        is_loss = has_users_loss(context)
+        forward = forward_with_loss(context) if is_loss else forward_pass(context, context.batch)
+        before = batches.leaves(forward())
+        seen: set[MapCall] = set()
+        with vectorized_maps(seen):
+            after = batches.leaves(forward())
+        if not seen:
+            raise NotAvailable("no map over the rows was seen")
+        if not _same(before, after):
+            raise NotAvailable("vectorised, the model gives something else")
+        calls = tuple(CallLine(one.name, one.place.file, one.place.line) for one in sorted(seen))
+        return VectorisedStep(**step_under(context, lambda _: vectorized_maps), calls=calls)
 
 
 def _same(before: list[Any], after: list[Any]) -> bool:
@@ -42,5 +65,4 @@ def _same(before: list[Any], after: list[Any]) -> bool:
     )
 
 
-def _told(one: MapCall) -> Data:
-    return {"call": one.name, "file": one.place.file, "line": one.place.line}
+PROBES = (VectorisedProbe(),)

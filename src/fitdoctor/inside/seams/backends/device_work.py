@@ -10,14 +10,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
+from fitdoctor.contract.evidence.device import DeviceTime
 from fitdoctor.inside.seams.backends.base import NotAvailable
 
 Span = tuple[float, float]  # begin and end in nanoseconds
 
 
-def device_work(backend: str, run: Callable[[], None]) -> dict[str, Any]:
+def device_work(backend: str, run: Callable[[], None]) -> DeviceTime:
     """Nanoseconds in which the device computed and copied during `run`, and its kernels.
 
     `run` has to wait for the device before it returns.
@@ -31,12 +31,12 @@ def device_work(backend: str, run: Callable[[], None]) -> dict[str, Any]:
     kernels, copies = readers[backend](run)
     if not kernels:
         raise NotAvailable("the profiler saw no work on the device")
-    return {
-        "busy_ns": union([*kernels, *copies]),
-        "compute_ns": union(kernels),
-        "copy_ns": union(copies),
-        "kernels": len(kernels),
-    }
+    return DeviceTime(
+        busy_ns=union([*kernels, *copies]),
+        compute_ns=union(kernels),
+        copy_ns=union(copies),
+        kernels=len(kernels),
+    )
 
 
 def union(spans: Iterable[Span]) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from fitdoctor.contract.records import EventDetail
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import NotAvailable, Stepper
 from fitdoctor.inside.seams.backends.compile_settings import changed_settings
@@ -211,10 +212,11 @@ def watch_compiles(recorder: Recorder, jax: Any) -> None:
         name = str(detail.get("fun_name", ""))
         if call is not None:
             shapes = batches.describe(call.last_batch)
-            facts = {"shapes": shapes, "model": recorder.model_number(call.model)}
+            number = recorder.model_number(call.model)
+            facts = EventDetail(name=name, shapes=tuple(shapes), model=number)
         else:
-            facts = {"shapes": [], "model": 0, **jax_calls.compiling(name)}
-        recorder.event("compile", recorder.clock() - nanoseconds, nanoseconds, name=name, **facts)
+            facts = jax_calls.compiling(name)
+        recorder.event("compile", recorder.clock() - nanoseconds, nanoseconds, facts)
 
     jax.monitoring.register_event_duration_secs_listener(listener)
 

@@ -7,8 +7,9 @@ import inspect
 import sys
 from collections.abc import Callable
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
+from fitdoctor.contract.places import CallLine
 from fitdoctor.inside.ledger.callsite import place_of, user_frame
 from fitdoctor.inside.ledger.recorder import Recorder
 
@@ -37,22 +38,21 @@ def watch_construction(recorder: Recorder, owner: type[Any]) -> None:
     recorder.patches.replace(owner, "__init__", make)
 
 
-def construction(made: Any, *options: str) -> dict[str, Any]:
-    """The recorded facts: the calls that can be given options, by file and line.
+class Construction(NamedTuple):
+    """The calls that can be given options."""
 
-    `made` is the call of the class, if it takes these options or passes on what it does not
-    know; `base_init` is the call of the base class's `__init__` in the user's own.
-    """
-    places = vars(made).get(_MADE)
-    if not places:
-        return {}
-    made_at, base_init = places
-    facts: dict[str, Any] = {}
-    if made_at is not None and _takes(type(made), options):
-        facts["made"] = {"file": made_at[0], "line": made_at[1], "call": type(made).__name__}
-    if base_init is not None:
-        facts["base_init"] = {"file": base_init[0], "line": base_init[1], "call": "__init__"}
-    return facts
+    made: CallLine | None = None  # of the class, if it takes these options or passes them on
+    base_init: CallLine | None = None  # of the base class's `__init__` in the user's own
+
+
+def construction(made: Any, *options: str) -> Construction:
+    """Where an object was made, as far as these options could be given there."""
+    made_at, base_init = vars(made).get(_MADE) or (None, None)
+    name = type(made).__name__
+    return Construction(
+        made=CallLine(name, *made_at) if made_at and _takes(type(made), options) else None,
+        base_init=CallLine("__init__", *base_init) if base_init else None,
+    )
 
 
 def _takes(owner: type[Any], options: tuple[str, ...]) -> bool:

@@ -1,9 +1,10 @@
-"""One line, and the facts a rule needs, about the data that a call or loop is fed with."""
+"""What a call or loop is fed with, and how that was configured."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from fitdoctor.contract.evidence.loading import InputFacts
 from fitdoctor.inside.seams.inputs import grain_chain, tf_stages
 from fitdoctor.inside.seams.inputs.constructed import construction
 
@@ -17,54 +18,66 @@ _KINDS = {
 }
 
 
-def describe_input(adapter: Any, given: Any = None) -> dict[str, Any]:
-    """The kind of input behind a Keras data adapter, with what it was configured with.
+def describe_input(adapter: Any, given: Any = None) -> InputFacts:
+    """The kind of input that a Keras data adapter reads, with what it was configured with.
 
     Args:
         adapter: Keras's data adapter.
-        given: what the user passed, which tells where a generator is written.
+        given: what the user passed, which shows where a generator is written.
     """
     kind = _KINDS.get(type(adapter).__name__, type(adapter).__name__)
-    facts: dict[str, Any] = {"kind": kind}
     if kind == "PyDataset":
-        dataset = adapter.py_dataset
-        code = getattr(type(dataset).__getitem__, "__code__", None)
-        facts.update(
-            workers=int(dataset.workers),
-            use_multiprocessing=bool(dataset.use_multiprocessing),
-            max_queue_size=int(dataset.max_queue_size),
-            name=type(dataset).__name__,
-            file=code.co_filename if code else None,
-            line=code.co_firstlineno if code else None,
-            **construction(dataset, "workers", "use_multiprocessing"),
-        )
-    elif kind == "tf.data":
-        dataset = getattr(adapter, "_dataset", None)
-        facts["stages"] = tf_stages.stages(dataset) if dataset is not None else []
-    elif kind == "grain":
-        facts["stages"] = grain_chain.stages(getattr(adapter, "_dataset", None))
-    elif kind == "DataLoader":
-        facts.update(describe_data_loader(adapter._dataloader))
-    elif kind == "generator":
+        return _describe_py_dataset(adapter.py_dataset)
+    if kind == "DataLoader":
+        return describe_data_loader(adapter._dataloader)
+    if kind == "generator":
         code = getattr(given, "gi_code", None)
-        facts.update(
-            name=code.co_name if code else "generator",
-            file=code.co_filename if code else None,
-            line=code.co_firstlineno if code else None,
-        )
-    return facts
+        file, line = _first_line(code)
+        return InputFacts(kind, code.co_name if code else "generator", file, line)
+    dataset = getattr(adapter, "_dataset", None)
+    if kind == "tf.data" and dataset is not None:
+        return InputFacts(kind, stages=tf_stages.stages(dataset))
+    if kind == "grain":
+        return InputFacts(kind, stages=grain_chain.stages(dataset))
+    return InputFacts(kind)
 
 
-def describe_data_loader(loader: Any) -> dict[str, Any]:
+def describe_data_loader(loader: Any) -> InputFacts:
     """What a torch DataLoader was configured with, and where its samples are made."""
-    dataset = loader.dataset
-    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
-    return {
-        "kind": "DataLoader",
-        "workers": int(loader.num_workers),
-        "persistent": bool(getattr(loader, "persistent_workers", False)),
-        "name": type(dataset).__name__,
-        "file": code.co_filename if code else None,
-        "line": code.co_firstlineno if code else None,
-        **construction(loader, "num_workers", "persistent_workers"),
-    }
+    file, line = _first_line_of_items(loader.dataset)
+    made, base_init = construction(loader, "num_workers", "persistent_workers")
+    return InputFacts(
+        kind="DataLoader",
+        name=type(loader.dataset).__name__,
+        file=file,
+        line=line,
+        workers=int(loader.num_workers),
+        persistent=bool(getattr(loader, "persistent_workers", False)),
+        made=made,
+        base_init=base_init,
+    )
+
+
+def _describe_py_dataset(dataset: Any) -> InputFacts:
+    file, line = _first_line_of_items(dataset)
+    made, base_init = construction(dataset, "workers", "use_multiprocessing")
+    return InputFacts(
+        kind="PyDataset",
+        name=type(dataset).__name__,
+        file=file,
+        line=line,
+        workers=int(dataset.workers),
+        use_multiprocessing=bool(dataset.use_multiprocessing),
+        max_queue_size=int(dataset.max_queue_size),
+        made=made,
+        base_init=base_init,
+    )
+
+
+def _first_line_of_items(dataset: Any) -> tuple[str | None, int | None]:
+    """Where the user wrote how one element is made."""
+    return _first_line(getattr(getattr(type(dataset), "__getitem__", None), "__code__", None))
+
+
+def _first_line(code: Any) -> tuple[str | None, int | None]:
+    return (code.co_filename, code.co_firstlineno) if code else (None, None)

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fitdoctor.contract.evidence.timing import NativePart
 from fitdoctor.inside.ledger.native_work import NativeWork
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs import tf_stages
 from fitdoctor.inside.seams.inputs.tf_pipeline import made_of
 
@@ -24,13 +24,14 @@ class TimedSource:
         self.count = 0
         self.wall_ns = 0
         self.cpu_ns = 0
-        self.native: dict[str, Any] | None = None  # of one batch that is not counted
+        self.native: NativePart | None = None  # of one batch that is not counted
+        self._has_looked = False
 
     def watch(self, iterable: Any) -> Iterator[Any]:
         """The same elements, timed."""
         iterator = iter(iterable)
         while True:
-            if self.count == LOOKED_INTO and self.native is None:
+            if self.count == LOOKED_INTO and not self._has_looked:
                 try:
                     yield self._look_into(iterator)
                 except StopIteration:
@@ -49,48 +50,21 @@ class TimedSource:
     def _look_into(self, iterator: Iterator[Any]) -> Any:
         """The next element, traced: slower, so among the first ones, and not counted."""
         work = NativeWork()
-        self.native = {}
+        self._has_looked = True
         element = work.of(lambda: next(iterator))
-        self.native = work.to_record() or {}
+        self.native = work.to_record()
         return element
 
 
 def timed_generator(adapter: Any) -> TimedSource | None:
-    """Time the generator behind Keras's adapter; None for other kinds of data."""
+    """Time the generator that Keras's adapter reads; None for other kinds of data."""
     if type(adapter).__name__ != "GeneratorDataAdapter":
         return None
     source = TimedSource()
     original: Callable[[], Any] = adapter.generator
-    # The adapter asks for its generator anew at each epoch, so an attribute is enough.
+    # The adapter asks for its generator again at each epoch, so an attribute is enough.
     adapter.generator = lambda: source.watch(original())
     return source
-
-
-ALONE_S = 0.4
-
-
-def generator_alone(dataset: Any) -> dict[str, Any]:
-    """What the Python generator behind a `from_generator` takes per element by itself."""
-    made = made_of(dataset)
-    if made is None or "generator" not in made.arguments:
-        raise NotAvailable("the generator was not seen")
-    generator = made.arguments["generator"]
-    args = made.arguments.get("args") or ()
-    code = getattr(generator, "__code__", None)
-    wall, cpu, count = time.perf_counter(), time.thread_time(), 0
-    for _ in generator(*args):
-        count += 1
-        if time.perf_counter() - wall > ALONE_S:
-            break
-    if not count:
-        raise NotAvailable("the generator gave nothing")
-    return {
-        "ns": round((time.perf_counter() - wall) / count * 1e9),  # per element
-        "cpu_ns": round((time.thread_time() - cpu) / count * 1e9),
-        "count": count,
-        "file": code.co_filename if code else None,
-        "line": code.co_firstlineno if code else None,
-    }
 
 
 def one_shot_source(dataset: Any) -> bool:

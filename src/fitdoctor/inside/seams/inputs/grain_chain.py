@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from fitdoctor.contract.evidence.loading import StageFacts
 from fitdoctor.inside.ledger.callsite import is_user_file
 
 _ENDINGS = ("MapDataset", "IterDataset", "DatasetIterator", "Dataset")
@@ -40,20 +41,20 @@ def walk(dataset: Any) -> list[Stage]:
     return found
 
 
-def stages(dataset: Any) -> list[dict[str, Any]]:
+def stages(dataset: Any) -> tuple[StageFacts, ...]:
     """The same as facts for the recording."""
     chain = walk(dataset)
     last = len(chain) - 1
-    return [
-        {
-            "n": number,
-            "op": stage.op,
-            "inputs": [number + 1] if number < last else [],
-            "file": stage.file,
-            "line": stage.line,
-        }
+    return tuple(
+        StageFacts(
+            n=number,
+            op=stage.op,
+            inputs=(number + 1,) if number < last else (),
+            file=stage.file,
+            line=stage.line,
+        )
         for number, stage in enumerate(chain)
-    ]
+    )
 
 
 def _name(type_name: str) -> str:

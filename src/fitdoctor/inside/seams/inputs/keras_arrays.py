@@ -1,4 +1,4 @@
-"""Keras's own way of reading arrays, on the arrays behind a `from_tensor_slices`."""
+"""Keras's own way of reading arrays, on the arrays of a `from_tensor_slices`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def as_arrays(source: Any, batch_size: int, shuffle: bool) -> Any:
     adapters = sys.modules.get(ADAPTER_MODULE)
     tensors = getattr(source, "_tensors", None)
     if adapters is None or not tensors:
-        raise NotAvailable("the arrays behind the dataset were not seen")
+        raise NotAvailable("the arrays of the dataset were not seen")
     x, *more = tensors
     adapter = adapters.ArrayDataAdapter(
         x, y=more[0] if more else None, batch_size=batch_size, shuffle=shuffle

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fitdoctor.contract.evidence.loading import InputFacts
 from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs import tf_stages
@@ -13,11 +14,11 @@ from fitdoctor.inside.seams.inputs.describe import describe_data_loader
 from fitdoctor.inside.seams.inputs.generators import one_shot_source
 
 
-def describe_loop_source(loop: Loop) -> dict[str, Any]:
-    """The kind of loader behind a loop, with its stages or settings."""
+def describe_loop_source(loop: Loop) -> InputFacts:
+    """The kind of loader that a loop reads, with its stages or settings."""
     source = _source(loop)
     if loop.marker == "tf.data":
-        return {"kind": "tf.data", "stages": tf_stages.stages(source)}
+        return InputFacts("tf.data", stages=tf_stages.stages(source))
     return describe_data_loader(source)
 
 
@@ -26,7 +27,7 @@ def fresh_loop_source(loop: Loop) -> Iterator[Any]:
     source = _source(loop)
     if loop.marker == "tf.data" and one_shot_source(source):
         raise NotAvailable(
-            "the generator behind the dataset can be read only once, so it was not read alone"
+            "the generator of the dataset can be read only once, so it was not read alone"
         )
     return iter(source.repeat() if loop.marker == "tf.data" else source)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def endless(tf: Any, batch: Any, spec: Any) -> Any:
-    """The batch for ever; shapes are only as known as `spec` knows them, so nothing is traced anew.
+    """The batch forever; no shape is better known than in `spec`, so that nothing is traced again.
 
     Not from a generator: at the first one TensorFlow tells malloc, for the whole process, to give
     every large buffer back at once. Reading small files after that took 2.4 times as long.

@@ -46,6 +46,14 @@ class EndlessLoader:
         self._finished.clear()
 
 
+def number_of_batches(dataset: Any) -> int:
+    """The batches of one pass over a PyDataset; 1 where it has no length."""
+    try:
+        return max(1, int(dataset.num_batches or 1))
+    except (TypeError, AttributeError, NotImplementedError):
+        return 1
+
+
 def enqueued_batches(adapter: Any) -> Iterator[Any] | None:
     """Batches of a PyDataset with workers, through worker queues of their own.
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.inputs import chunked_rows
 from fitdoctor.inside.seams.inputs.tf_pipeline import (
     made_of,
     moved,
@@ -18,7 +19,6 @@ from fitdoctor.inside.seams.inputs.tf_pipeline import (
     substituted,
 )
 from fitdoctor.inside.seams.inputs.tf_stages import Stage
-from fitdoctor.library.chunks import from_generator, rows_in_one
 
 # Floats of one row and of many rows are rounded apart by no more than this.
 ROUNDING = 1e-4
@@ -118,18 +118,17 @@ def in_chunks(root: Any, stage: Stage) -> Any:
     signature = made.arguments.get("output_signature") if made is not None else None
     if made is None or signature is None:
         raise NotApplicable("from_generator was not given an output_signature")
-    if rows_in_one(sys.modules["tensorflow"], signature) < 2:
+    tf = sys.modules["tensorflow"]
+    rows = chunked_rows.rows_in_one(tf, signature)
+    if rows < 2:
         raise NotApplicable("the elements are of varying shape, or large")
-    chunks = from_generator(
-        made.arguments["generator"],
-        args=made.arguments.get("args"),
-        output_signature=signature,
-    )
+    generator, args = made.arguments["generator"], made.arguments.get("args")
+    chunks = chunked_rows.in_chunks(tf, generator, signature, rows=rows, args=args)
     return substituted(root, stage.dataset, chunks)
 
 
 class Agreement(NamedTuple):
-    """How two ways to make one batch agree: bit for bit, or but for rounding."""
+    """How two ways to make one batch agree: bit for bit, or except for rounding."""
 
     same: bool
     close: bool
@@ -156,7 +155,7 @@ def batched_either_way(batch: Stage, maps: Sequence[Stage], source: Any) -> Agre
 
 
 def _is_close(one: Any, other: Any) -> bool:
-    """Equality but for the rounding of floats, which differs between one row and many."""
+    """Equality except for the rounding of floats, which differs between one row and many."""
     numpy, nest = sys.modules["numpy"], sys.modules["tensorflow"].nest
     first, second = nest.flatten(one), nest.flatten(other)
     if len(first) != len(second):

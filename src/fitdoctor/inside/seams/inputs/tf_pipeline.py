@@ -1,6 +1,6 @@
 """tf.data pipelines as the user wrote them: each public call with its arguments, replayable.
 
-A dataset object does not tell what it was made with. So the public methods of
+A dataset object does not say what it was made with. So the public methods of
 `tf.data.Dataset` note on their result which call made it; a probe can then walk the
 pipeline call by call, and build it again with one call changed.
 """
@@ -14,40 +14,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from fitdoctor.contract.changed_calls import TRANSFORMATIONS
 from fitdoctor.inside.ledger.recorder import Recorder
 
-# Calls on a dataset that give a dataset. `apply` is apart: mostly what it calls is noted itself.
-TRANSFORMATIONS = (
-    "batch",
-    "bucket_by_sequence_length",
-    "cache",
-    "concatenate",
-    "enumerate",
-    "filter",
-    "flat_map",
-    "group_by_window",
-    "ignore_errors",
-    "interleave",
-    "map",
-    "padded_batch",
-    "prefetch",
-    "ragged_batch",
-    "rebatch",
-    "rejection_resample",
-    "repeat",
-    "scan",
-    "shard",
-    "shuffle",
-    "skip",
-    "snapshot",
-    "sparse_batch",
-    "take",
-    "take_while",
-    "unbatch",
-    "unique",
-    "window",
-    "with_options",
-)
 # Static calls that make a dataset from data, or from several datasets.
 SOURCES = (
     "choose_from_datasets",
@@ -135,7 +104,7 @@ def rebuilt(root: Any, change: Callable[[Any, tuple[Any, ...]], Any]) -> Any:
 
     Args:
         root: the last stage.
-        change: called with a stage and its new inputs; returns what stands for the stage,
+        change: called with a stage and its new inputs; returns what replaces the stage,
             or None to leave it as it was written.
     """
     made = made_of(root)
@@ -278,7 +247,7 @@ def _not_again(_: tuple[Any, ...], __: dict[str, Any]) -> Any:
 
 
 def _note(dataset: Any, made: Made) -> None:
-    """The outermost call wins: what it called inside is its own business.
+    """The outermost call wins: the calls that it made inside do not count.
 
     A call that gives its own input back (`repeat(1)` may) made nothing.
     """

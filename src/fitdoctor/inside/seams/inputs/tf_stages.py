@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from fitdoctor.contract.evidence.loading import StageFacts
+from fitdoctor.contract.places import CodeLine
 from fitdoctor.inside.ledger.callsite import Place, library_call, user_place
 from fitdoctor.inside.ledger.loop_watch import LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
@@ -23,7 +25,7 @@ DATASET_MODULE = "tensorflow.python.data.ops.dataset_ops"
 _PLACE = "_fitdoctor_place"
 _CALLED = "_fitdoctor_called"
 _MAX_STAGES = 64
-# Whole numbers that a stage was given and that tell what it costs.
+# Whole numbers that a stage was given and that decide what it costs.
 _SETTINGS = ("batch_size", "buffer_size", "count", "cycle_length", "num_shards")
 # What Keras makes of a dataset inside them is its own.
 _KERAS_CALLS = ("evaluate", "fit", "predict")
@@ -47,25 +49,25 @@ class Stage:
     settings: dict[str, int]
     via: str | None = None  # the library's function that made it, where the user called that
 
-    def where(self) -> dict[str, Any] | None:
+    def where(self) -> CodeLine | None:
         """The call's place as a recording keeps it."""
-        return {"file": self.place.file, "line": self.place.line} if self.place else None
+        return CodeLine(self.place.file, self.place.line) if self.place else None
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> StageFacts:
         """What the recording keeps."""
-        return {
-            "n": self.number,
-            "op": self.op,
-            "inputs": list(self.inputs),
-            "file": self.place.file if self.place else None,
-            "line": self.place.line if self.place else None,
-            "python": self.python,
-            "random": self.random,
-            "reorders": self.reorders,
-            "parallel": self.parallel,
-            "via": self.via,
+        return StageFacts(
+            n=self.number,
+            op=self.op,
+            inputs=self.inputs,
+            file=self.place.file if self.place else None,
+            line=self.place.line if self.place else None,
+            python=self.python,
+            random=self.random,
+            reorders=self.reorders,
+            parallel=self.parallel,
+            via=self.via,
             **self.settings,
-        }
+        )
 
 
 def watch_datasets(recorder: Recorder, module: ModuleType) -> None:
@@ -108,9 +110,9 @@ def walk(dataset: Any) -> list[Stage]:
     return found
 
 
-def stages(dataset: Any) -> list[dict[str, Any]]:
+def stages(dataset: Any) -> tuple[StageFacts, ...]:
     """The pipeline's facts for the recording."""
-    return [stage.facts() for stage in walk(dataset)]
+    return tuple(stage.facts() for stage in walk(dataset))
 
 
 def _stage(dataset: Any, number: int, inputs: tuple[int, ...]) -> Stage:

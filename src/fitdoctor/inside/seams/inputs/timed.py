@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from fitdoctor.inside.ledger.iterator_changes import waited_for_iterator
 from fitdoctor.inside.ledger.recorder import Clock
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class _TimedIterator:
         begin = clock()
         if self._made is not None:
             # Between being made and the first batch, Keras lets go of the epoch's before.
-            self._call.waited_for_iterator(begin - self._made, begin)
+            waited_for_iterator(self._call, begin - self._made, begin)
             self._made = None
         try:
             batch = self._next()

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from fitdoctor.contract.places import CallLine
 from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs.constructed import construction
 from fitdoctor.inside.seams.inputs.generators import one_shot_source
@@ -27,7 +28,7 @@ class ValidationRows:
     batches: int
     load_ns: int  # that reading these took
     parts: float  # of this size in the whole set
-    made: dict[str, Any] | None  # the call that says how large a batch is
+    made: CallLine | None  # the call that says how large a batch is
 
 
 def validation_rows(data: Any, steps: int | None) -> ValidationRows:
@@ -53,7 +54,7 @@ def validation_rows(data: Any, steps: int | None) -> ValidationRows:
     return ValidationRows(x, y, len(x), len(xs), load_ns, count / len(xs), made)
 
 
-def _facts(data: Any) -> tuple[int | None, dict[str, Any] | None]:
+def _facts(data: Any) -> tuple[int | None, CallLine | None]:
     """How many batches there are, and where their size is written."""
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is not None and isinstance(data, tensorflow.data.Dataset):
@@ -61,10 +62,11 @@ def _facts(data: Any) -> tuple[int | None, dict[str, Any] | None]:
             raise NotAvailable("the validation data can be read only once")
         batch = next((stage for stage in walk(data) if stage.op == "batch"), None)
         where = batch.where() if batch is not None and batch.via is None else None
+        made = CallLine("batch", where.file, where.line) if where is not None else None
         count = int(data.cardinality())
-        return (count if count >= 0 else None), where and {**where, "call": "batch"}
+        return (count if count >= 0 else None), made
     if type(data).__module__.startswith("torch.utils.data"):
-        return len(data), construction(data, "batch_size").get("made")
+        return len(data), construction(data, "batch_size").made
     raise NotAvailable("the validation data are neither arrays nor a loader")
 
 

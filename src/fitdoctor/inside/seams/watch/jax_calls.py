@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import CodeType, MethodType, ModuleType
 from typing import Any
 
+from fitdoctor.contract.records import EventDetail
 from fitdoctor.inside.ledger.callsite import is_user_file, user_place
 from fitdoctor.inside.ledger.loop_watch import LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
@@ -30,7 +31,7 @@ class _Running(threading.local):
 
 _running = _Running()
 # Functions that were seen to run a Keras model while they were traced. A loop that jits its step
-# anew in every iteration has another jitted function each time, but one and the same code.
+# again in every iteration has another jitted function each time, but one and the same code.
 _keras_codes: set[CodeType] = set()
 
 
@@ -70,18 +71,22 @@ class JittedFunction:
             _running.function = None
             self._called_with = ((), {})
 
-    def compiling(self) -> dict[str, Any]:
+    def compiling(self, name: str) -> EventDetail:
         """Where it is defined and called from, and what is new to it since it was compiled last."""
         code = self.code
         now = arguments_of(code, *self._called_with)
         before, self._compiled_for = self._compiled_for, now
-        detail: dict[str, Any] = {"file": code.co_filename, "line": code.co_firstlineno}
-        if (place := user_place()) is not None:
-            detail["called_from"] = [place.file, place.line]
-        if before is not None:
-            new = changed(before, now)
-            detail.update(shapes=new.shapes, changed=new.values)
-        return detail
+        place = user_place()
+        new = changed(before, now) if before is not None else None
+        return EventDetail(
+            name=name,
+            model=0,
+            file=code.co_filename,
+            line=code.co_firstlineno,
+            called_from=place[:2] if place is not None else None,
+            shapes=tuple(new.shapes) if new is not None else (),
+            changed=tuple(new.values) if new is not None else None,
+        )
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A jitted method is bound like any function."""
@@ -105,16 +110,16 @@ class JittedFunction:
         return self._jitted.eval_shape(*args, **kwargs)
 
 
-def compiling(name: str) -> dict[str, Any]:
-    """Of the user's jitted function of this name that this thread compiles; empty if none is.
+def compiling(name: str) -> EventDetail:
+    """What is known of the function of this name that this thread compiles.
 
-    Small functions of JAX's own are compiled on the way.
+    It may be one of JAX's own, which are compiled on the way; then only its name is known.
     """
     function = _running.function
     if function is None or str(getattr(function, "__name__", "?")) not in name:
-        return {}
-    facts: dict[str, Any] = function.compiling()
-    return facts
+        return EventDetail(name=name, model=0)
+    detail: EventDetail = function.compiling(name)
+    return detail
 
 
 def watch_jit(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:

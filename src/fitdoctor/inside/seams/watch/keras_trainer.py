@@ -1,6 +1,6 @@
-"""Keras's own seams, shared by the three backends: calls, callback lists, epoch iterators.
+"""Keras's own seams, shared by the three backends: calls, `compile`, epoch iterators.
 
-All are class-level patches of Keras 3.15; `tests/recorder/test_seams.py` fails when
+All are class-level patches of Keras 3.15; `tests/inside/test_seams.py` fails when
 Keras moves one of them.
 """
 
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from fitdoctor.contract.codec import decode_known
+from fitdoctor.contract.records import EventDetail, WorkloadDetail
 from fitdoctor.inside.ledger.callsite import user_place
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.running_call import Call
@@ -25,7 +28,6 @@ TRAINERS = {
     "jax": ("keras.src.backend.jax.trainer", "JAXTrainer", "JAXEpochIterator"),
     "torch": ("keras.src.backend.torch.trainer", "TorchTrainer", "TorchEpochIterator"),
 }
-CALLBACK_LIST = "keras.src.callbacks.callback_list"
 BASE_TRAINER = "keras.src.trainers.trainer"
 
 # Characters of a model's description; two large models that begin alike are alike enough.
@@ -60,14 +62,12 @@ def watch_compile(recorder: Recorder, module: ModuleType) -> None:
             if not recorder.suspended:
                 recorder.compiled_with[model] = compile_arguments(original, args, kwargs)
                 place = user_place(2)
-                recorder.event(
-                    "compile_call",
-                    begin,
-                    recorder.clock() - begin,
+                detail = EventDetail(
                     file=place.file if place else None,
                     line=place.line if place else None,
                     model=recorder.model_number(model),
                 )
+                recorder.event("compile_call", begin, recorder.clock() - begin, detail)
             return result
 
         return compile_
@@ -88,7 +88,7 @@ def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Ca
             result = original(model, *args, **kwargs)
         finally:
             if kind == "fit":
-                _tell_model(recorder, model)
+                _describe_model(recorder, model)
             recorder.calls.remove(call)
             call.close()
         if recorder.on_result is not None:
@@ -102,18 +102,19 @@ def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Ca
     return method
 
 
-def _tell_model(recorder: Recorder, model: Any) -> None:
-    """Once for each model that was trained: what tells two models of the same build."""
+def _describe_model(recorder: Recorder, model: Any) -> None:
+    """Once for each model that was trained: how two models of the same build are known."""
     number = recorder.model_number(model)
-    if number in recorder.told_models:
+    if number in recorder.described_models:
         return
-    recorder.told_models.add(number)
+    recorder.described_models.add(number)
     try:
         layers = [type(layer).__name__ for layer in model.layers]
         build = [*layers, *(tuple(weight.shape) for weight in model.weights)]
-    except Exception:  # noqa: BLE001 - a model that was never built has no weights to tell of
+    except Exception:  # noqa: BLE001 - a model that was never built has no weights
         return
-    recorder.event("model", recorder.clock(), 0, model=number, build=str(build)[:MOST_BUILD])
+    detail = EventDetail(model=number, build=str(build)[:MOST_BUILD])
+    recorder.event("model", recorder.clock(), 0, detail)
 
 
 def _open_call(
@@ -148,29 +149,39 @@ def _arguments(
     return arguments
 
 
-def _describe(recorder: Recorder, model: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What the report may say about a call without looking at the data."""
+def _describe(recorder: Recorder, model: Any, arguments: dict[str, Any]) -> WorkloadDetail:
+    """What the report may say about a call without looking at the data.
+
+    A value of another type than Keras documents is left out.
+    """
     x = arguments.get("x")
-    return {
-        "backend": recorder.backend,
-        "model": type(model).__name__,
-        "model_number": recorder.model_number(model),
-        "input": f"{type(x).__module__}.{type(x).__qualname__}",
-        "epochs": _plain(arguments.get("epochs", 1)),
-        "batch_size": _plain(arguments.get("batch_size")),
-        "steps_per_epoch": _plain(arguments.get("steps_per_epoch")),
-        "validation": bool(
-            arguments.get("validation_data") is not None or arguments.get("validation_split")
-        ),
-        "validation_freq": _plain(arguments.get("validation_freq", 1)),
-        "run_eagerly": _plain(getattr(model, "run_eagerly", None)),
-        "jit_compile": _plain(getattr(model, "jit_compile", None)),
-        "steps_per_execution": _plain(getattr(model, "steps_per_execution", None)),
-    }
+    return decode_known(
+        WorkloadDetail,
+        {
+            "backend": recorder.backend,
+            "model": type(model).__name__,
+            "model_number": recorder.model_number(model),
+            "input": f"{type(x).__module__}.{type(x).__qualname__}",
+            "epochs": _whole(arguments.get("epochs", 1)),
+            "batch_size": _whole(arguments.get("batch_size")),
+            "steps_per_epoch": _whole(arguments.get("steps_per_epoch")),
+            "validation": bool(
+                arguments.get("validation_data") is not None or arguments.get("validation_split")
+            ),
+            "validation_freq": _whole(arguments.get("validation_freq", 1)),
+            "run_eagerly": getattr(model, "run_eagerly", None),
+            "jit_compile": getattr(model, "jit_compile", None),
+            "steps_per_execution": _whole(getattr(model, "steps_per_execution", None)),
+        },
+    )
 
 
-def _plain(value: Any) -> int | float | str | bool | None:
-    return value if isinstance(value, int | float | str | bool | None) else str(value)
+def _whole(value: Any) -> int | None:
+    """A number of NumPy counts too; a list, as `validation_freq` may be, does not."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def _captured_iterator(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -212,113 +223,3 @@ def _timed_iterator(
         return TimedIterable(iterable, call, recorder.clock)
 
     return get_iterator
-
-
-# -- callback lists ----------------------------------------------------------------
-
-
-def watch_callback_list(recorder: Recorder, module: ModuleType) -> None:
-    """Patch the list that calls all callbacks: totals on the training thread, and its edges."""
-    callback_list = module.CallbackList
-    replace = recorder.patches.replace
-    for name in ("on_train_batch_begin", "on_train_batch_end"):
-        replace(callback_list, name, functools.partial(_timed_batch_hook, recorder))
-    replace(callback_list, "on_epoch_begin", functools.partial(_epoch_begin, recorder))
-    replace(callback_list, "on_epoch_end", functools.partial(_epoch_end, recorder))
-    replace(callback_list, "on_train_begin", functools.partial(_train_begin, recorder))
-    replace(callback_list, "on_train_end", functools.partial(_train_end, recorder))
-    for name in ("on_test_begin", "on_predict_begin"):
-        replace(callback_list, name, functools.partial(_other_begin, recorder))
-
-
-def _timed_batch_hook(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    clock = recorder.clock
-
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is None:
-            return original(self, *args, **kwargs)
-        begin = clock()
-        result = original(self, *args, **kwargs)
-        call.callbacks += clock() - begin
-        return result
-
-    return hook
-
-
-def _epoch_begin(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is None:
-            return original(self, *args, **kwargs)
-        call.begin_epoch()
-        return _in_epoch_callbacks(recorder, call, original, self, args, kwargs)
-
-    return hook
-
-
-def _epoch_end(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is None:
-            return original(self, *args, **kwargs)
-        return _in_epoch_callbacks(recorder, call, original, self, args, kwargs)
-
-    return hook
-
-
-def _in_epoch_callbacks(
-    recorder: Recorder,
-    call: Call,
-    original: Callable[..., Any],
-    self: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> Any:
-    begin = recorder.clock()
-    result = original(self, *args, **kwargs)
-    call.epoch_callbacks += recorder.clock() - begin
-    return result
-
-
-def _train_begin(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is None or call.kind != "fit":
-            return original(self, *args, **kwargs)
-        # `fit` has just made its step function and has not called it yet.
-        call.watch_steps()
-        call.watch_callbacks(self)
-        return _in_epoch_callbacks(recorder, call, original, self, args, kwargs)
-
-    return hook
-
-
-def _train_end(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is None or call.kind != "fit":
-            return original(self, *args, **kwargs)
-        try:
-            return _in_epoch_callbacks(recorder, call, original, self, args, kwargs)
-        finally:
-            call.unwatch_callbacks(self)
-            call.release()
-
-    return hook
-
-
-def _other_begin(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is not None and call.kind in ("evaluate", "predict"):
-            call.watch_steps()
-        return original(self, *args, **kwargs)
-
-    return hook

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from fitdoctor.contract.evidence.step import PythonInSteps
 from fitdoctor.inside.ledger.callsite import user_frame
 
 # Methods that hand a tensor's values to Python.
@@ -47,7 +48,7 @@ class Absences:
             self._left = (self._clock(), place)
 
 
-def watch_absences(step: Callable[[], None], seconds: float) -> dict[str, Any]:
+def watch_absences(step: Callable[[], None], seconds: float) -> PythonInSteps:
     """The user's functions in which steps were away from torch, and all the time they took."""
     torch = sys.modules["torch"]
     absences = Absences()
@@ -69,8 +70,8 @@ def watch_absences(step: Callable[[], None], seconds: float) -> dict[str, Any]:
             step()
             absences.back()
         took += time.perf_counter_ns() - begin
-    functions = [[*place, ns] for place, ns in absences.away.most_common(5)]
-    return {"samples": took, "functions": functions}
+    functions = tuple((*place, ns) for place, ns in absences.away.most_common(5))
+    return PythonInSteps(samples=took, functions=functions)
 
 
 def _user_function(frame: FrameType | None) -> Place | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from fitdoctor.contract.records import EventDetail
 from fitdoctor.inside.ledger.callsite import is_user_file, user_place
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.backends.tensorflow import STATEFUL_RANDOM_OPS
@@ -56,19 +57,17 @@ class TraceWatch:
         count, previous = self._last.get(key, (0, {}))
         self._last[key] = (count + 1, parameters)
         place = user_place(3)
-        self._recorder.event(
-            "trace",
-            begin,
-            self._recorder.clock() - begin,
+        detail = EventDetail(
             name=str(options.name),
             file=file,
             line=line,
             is_user=is_user_file(file),
-            called_from=[place.file, place.line] if place else None,
+            called_from=place[:2] if place else None,
             count=count + 1,
             changed=_changed(previous, parameters) if count else None,
             model=key[2],
         )
+        self._recorder.event("trace", begin, self._recorder.clock() - begin, detail)
 
     def _is_step(self, name: str) -> bool:
         """Input pipelines and initialisers are traced inside a fit too, but are not its step."""
@@ -77,13 +76,13 @@ class TraceWatch:
         return not name.startswith(("Dataset_", "initialize_variables"))
 
 
-def _changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
+def _changed(before: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:
     """The parameters that differ from the last trace, as "name: before -> now"."""
-    return [
+    return tuple(
         f"{before.get(name, 'absent')} -> {text.split(': ', 1)[-1]}"
         for name, text in now.items()
         if before.get(name) != text
-    ]
+    )
 
 
 def _place_of(function: Any) -> tuple[str, int]:

@@ -1,0 +1,1 @@
+"""Damaged recordings through the whole chain: none may end in a traceback."""

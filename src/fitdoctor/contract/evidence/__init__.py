@@ -1,0 +1,1 @@
+"""One frozen dataclass per probe result; a new file in this folder is found by itself."""

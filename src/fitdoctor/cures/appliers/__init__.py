@@ -1,0 +1,1 @@
+"""How each kind of edit changes the text; every module here is found by itself."""

@@ -1,0 +1,86 @@
+"""Edits that move, add or remove statements around a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fitdoctor.findings.edits.edit import Edit
+from fitdoctor.findings.place import Where
+from fitdoctor.findings.rounds import Rounds
+
+
+@dataclass(frozen=True)
+class CastBefore(Edit):
+    """`x = x.astype("float32")` before the loop in which `fit(x, y)` is called."""
+
+    call: str
+    argument: str  # the parameter's name: `x`
+    position: int  # and its position
+    dtype: str
+
+    def in_words(self) -> str:
+        return (
+            f'cast {self.argument} of {self.call}() once, before the loop: .astype("{self.dtype}")'
+        )
+
+
+@dataclass(frozen=True)
+class DropSetting(Edit):
+    """`os.environ["OMP_NUM_THREADS"] = "32"` goes, and so does `set_num_threads(32)`.
+
+    The statement at the place, or, ANYWHERE, all of the file that make the setting.
+    """
+
+    names: tuple[str, ...]  # of environment variables, options or functions: the same setting
+
+    def in_words(self) -> str:
+        return f"remove the statement that sets {' or '.join(self.names)}"
+
+
+@dataclass(frozen=True)
+class AddSetting(Edit):
+    """`keras.config.set_dtype_policy("mixed_bfloat16")` right after the imports of the file.
+
+    Or `os.environ["JAX_PLATFORMS"] = "cpu"` before them: libraries read it when they are imported.
+    """
+
+    where: Where  # of any line of the file
+    statement: str
+    names: tuple[str, ...]  # the same setting's, as in DropSetting: a file that has one keeps it
+    imports: tuple[str, ...]
+    first: bool = False
+
+    def in_words(self) -> str:
+        return f"put {self.statement} {'before' if self.first else 'after'} the imports"
+
+
+@dataclass(frozen=True)
+class LongerEpochs(Edit):
+    """`fit(dataset, epochs=500)` becomes `fit(dataset.repeat(50), epochs=10)`: the same steps."""
+
+    times: int
+
+    def in_words(self) -> str:
+        return f"give fit() the dataset.repeat({self.times}), and epochs divided by {self.times}"
+
+    def rounds(self) -> Rounds:
+        return Rounds(epochs=self.times)
+
+
+@dataclass(frozen=True)
+class OneFit(Edit):
+    """`for epoch in range(20): model.fit(x, y)` becomes `model.fit(x, y, epochs=20)`."""
+
+    def in_words(self) -> str:
+        return "call fit() once, with as many epochs as the loop has rounds"
+
+
+@dataclass(frozen=True)
+class HoistCompile(Edit):
+    """`model.compile(Adam(rate), loss)` moves out of its loop; the rate is set in its place.
+
+    In a function that is called again and again, it is done `if not model.compiled`.
+    """
+
+    def in_words(self) -> str:
+        return "compile once before the loop; in it, model.optimizer.learning_rate = …"

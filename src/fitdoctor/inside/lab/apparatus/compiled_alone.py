@@ -1,0 +1,28 @@
+"""A compiled function called again and again: a layer, or an update, by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.inside.lab.apparatus.windows import Windows, measure
+from fitdoctor.inside.seams.backends.base import Backend
+
+ALONE_SECONDS = 0.4
+
+
+def timed_alone(backend: Backend, run: Callable[[], Any]) -> Windows:
+    """Windows of the calls; the last one of each window is waited for."""
+    last: list[Any] = [run()]
+    if backend.name != "tensorflow":
+        backend.wait_for(last[0])
+
+    def work() -> int:
+        last[0] = run()
+        return 1
+
+    def synchronize() -> None:
+        if backend.name != "tensorflow":
+            backend.wait_for(last[0])
+
+    return measure(work, synchronize, seconds=ALONE_SECONDS)

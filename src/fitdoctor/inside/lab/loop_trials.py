@@ -1,0 +1,89 @@
+"""A loop's step by itself: called again, compiled, and whether that trains the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.contract.evidence.loop import CompiledAgrees, CompiledStep, RepeatedCall
+from fitdoctor.contract.results import recorded_name
+from fitdoctor.inside.lab.apparatus.reference import reference_step
+from fitdoctor.inside.lab.apparatus.step_function import StepFinder
+from fitdoctor.inside.lab.apparatus.windows import Windows, measure
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable
+from fitdoctor.inside.lab.recording import run_and_record
+from fitdoctor.inside.ledger.loop_watch import Loop
+from fitdoctor.inside.seams.models.graph_trial import GraphTrial
+
+SECONDS = 0.8
+
+
+class LoopTrials:
+    """The last experiments on a hand-written loop, outside of its iterations."""
+
+    def __init__(self, context: Context, loop: Loop) -> None:
+        """Nothing is tried yet."""
+        self._context = context
+        self._loop = loop
+        self._compiled: Callable[..., Any] | None = None
+
+    def run(self, finder: StepFinder | None) -> None:
+        """What the finder saw of the loop's body is tried compiled, unless it is already."""
+        with self._context.recorder.suspend():
+            self.repeat_call()
+            if self._loop.last_function_call is None:
+                name = recorded_name(CompiledStep)
+                run_and_record(self._context, name, lambda: self._compiled_step(finder))
+                if isinstance(self._compiled, GraphTrial):
+                    name = recorded_name(CompiledAgrees)
+                    run_and_record(self._context, name, lambda: self._compiled_agrees(finder))
+
+    def repeat_call(self) -> None:
+        """The compiled function again with the same arguments: its cost without a new trace."""
+        run_and_record(self._context, recorded_name(RepeatedCall), self._repeat_call)
+
+    def _repeat_call(self) -> RepeatedCall:
+        called = self._loop.last_function_call
+        if called is None:
+            raise NotAvailable("the loop's body calls no compiled function")
+        function, args, kwargs = called
+        return RepeatedCall(**self._timed(lambda: function(*args, **kwargs)).fields())
+
+    def _compiled_step(self, finder: StepFinder | None) -> CompiledStep:
+        if finder is None:
+            raise NotAvailable("the loop's body was not seen")
+        step = finder.found
+        if step is None:
+            reference = reference_step(finder.body_locals, self._loop.last_element)
+            return CompiledStep(**self._timed(reference).fields(), stands_for="reference")
+        compiled = self._compiled = self._context.backend.compiled(step.function)
+        timed = self._timed(lambda: compiled(*step.arguments))
+        eager = self._timed(lambda: step.function(*step.arguments))
+        return CompiledStep(
+            **timed.fields(),
+            stands_for="step function",
+            file=step.file,
+            line=step.line,
+            function=step.name,
+            numbers_read=getattr(compiled, "numbers_read", 0),
+            eager=eager.timed(),
+        )
+
+    def _compiled_agrees(self, finder: StepFinder | None) -> CompiledAgrees:
+        """Whether the compiled step trains as the eager one does, bit by bit."""
+        step = finder.found if finder is not None else None
+        if step is None or not isinstance(self._compiled, GraphTrial):
+            raise NotAvailable("no step was compiled")
+        return CompiledAgrees(self._compiled.same_as_eager(step.arguments))
+
+    def _timed(self, function: Callable[[], Any]) -> Windows:
+        wait_for = self._context.backend.wait_for
+        for _ in range(2):
+            wait_for(function())
+
+        def work() -> int:
+            wait_for(function())
+            return 1
+
+        return measure(work, lambda: None, seconds=SECONDS)

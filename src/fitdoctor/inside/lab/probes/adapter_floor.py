@@ -1,0 +1,44 @@
+"""What a batch of a PyDataset costs that is made for nothing: Keras's own way to the step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fitdoctor.contract.evidence.loading import AdapterFloor
+from fitdoctor.inside.lab.apparatus.slow_input import slow_adapter
+from fitdoctor.inside.lab.apparatus.windows import measure
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.seams.inputs.second_reader import same_batch_again
+
+SECONDS = 0.6
+
+
+def adapter_floor(adapter: Any, backend: str) -> AdapterFloor:
+    """One batch over and over through Keras's adapter."""
+    batches = same_batch_again(adapter, backend, adapter.py_dataset[0])
+    next(batches)
+
+    def work() -> int:
+        next(batches)
+        return 1
+
+    return AdapterFloor(**measure(work, lambda: None, seconds=SECONDS).fields())
+
+
+class HandOverOneBatch(Probe[AdapterFloor]):
+    """A PyDataset that always gives the same batch."""
+
+    finds = AdapterFloor
+    phase = Phase.INPUT
+
+    def wanted(self, context: Context) -> bool:
+        """Where a PyDataset is slow."""
+        return slow_adapter(context, "PyDataset") is not None
+
+    def run(self, context: Context) -> AdapterFloor:
+        """Time the adapter."""
+        return adapter_floor(context.adapter, context.backend.name)
+
+
+PROBES = (HandOverOneBatch(),)

@@ -1,0 +1,128 @@
+"""The user's own model with one thing changed for a while: tried where there is a suspicion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fitdoctor.contract.evidence.model import ChangedStep
+from fitdoctor.contract.limits import LARGE_TABLE_WEIGHTS
+from fitdoctor.inside.lab.apparatus.changed_steps import step_under
+from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
+from fitdoctor.inside.lab.apparatus.layer_cost import costliest_layer, timed_layers
+from fitdoctor.inside.lab.apparatus.model_pass import is_users_code
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.lab.probes.recurrent_settings import dropping_layers
+from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.backends.model_state import all_layers
+from fitdoctor.inside.seams.models.contexts import Context as ModelChange
+from fitdoctor.inside.seams.models.contexts import (
+    as_native_operations,
+    in_float32,
+    in_policy,
+    with_optimizer,
+    without_metrics,
+    without_recurrent_dropout,
+)
+
+# Metrics cost at most a few milliseconds; on longer steps they are no cause.
+METRICS_STEP_NS = 30_000_000
+# Half precision speeds up arithmetic; shorter steps have little of it.
+PRECISION_STEP_NS = 3_000_000
+LOW_PRECISION = ("float16", "bfloat16")
+
+
+class ChangedStepProbe(Probe[ChangedStep]):
+    """The step with one change that needs no other layers, beside the step as it is."""
+
+    finds = ChangedStep
+    phase = Phase.MODEL
+
+    def __init__(
+        self,
+        key: str,
+        is_suspected: Callable[[Context, float], bool],
+        change: Callable[[Context, Any], ModelChange],
+    ) -> None:
+        """`is_suspected` gets the step's length as well, `change` the model."""
+        self.key = key
+        self._is_suspected = is_suspected
+        self._change = change
+
+    def wanted(self, context: Context) -> bool:
+        """Where it is suspected; a step function of several steps cannot be compared with."""
+        step_ns = compiled_step_ns(context)
+        if step_ns is None or context.fit.executions != 1:
+            return False
+        return self._is_suspected(context, step_ns)
+
+    def run(self, context: Context) -> ChangedStep:
+        """In turns with the step as it is."""
+        return ChangedStep(**step_under(context, lambda model: self._change(context, model)))
+
+
+def _native_layer(context: Context) -> Any:
+    """The costliest layer that leaves for Python and keeps the shape."""
+    rows = timed_layers(context)
+    return costliest_layer(
+        context, (row for row in rows if row.host_ops and row.input == row.output)
+    )
+
+
+def _is_low_precision(context: Context) -> bool:
+    policies = [getattr(one, "dtype_policy", None) for one in all_layers(context.fit.model)]
+    return any(getattr(policy, "compute_dtype", "") in LOW_PRECISION for policy in policies)
+
+
+def _is_slow_in_float32(context: Context, step_ns: float) -> bool:
+    is_long = step_ns >= PRECISION_STEP_NS
+    return is_long and not _is_low_precision(context) and context.on_gpu
+
+
+def _updates_large_table(context: Context, _: float) -> bool:
+    model = context.fit.model
+    if type(getattr(model, "optimizer", None)).__name__ == "SGD":
+        return False
+    return any(
+        type(layer).__name__ == "Embedding" and layer.count_params() >= LARGE_TABLE_WEIGHTS
+        for layer in all_layers(model)
+    )
+
+
+def _may_metrics_matter(context: Context, step_ns: float) -> bool:
+    """Keras's own metrics cost little beside a long step; the user's may cost anything."""
+    given = context.recorder.compiled_with.get(context.fit.model) or {}
+    metrics = given.get("metrics")
+    if not metrics:
+        return False
+    users = any(is_users_code(metric, "update_state") for metric in batches.leaves(metrics))
+    return step_ns < METRICS_STEP_NS or users
+
+
+PROBES = (
+    ChangedStepProbe(
+        "native",
+        lambda context, _: _native_layer(context) is not None,
+        lambda context, _: as_native_operations(_native_layer(context)),
+    ),
+    ChangedStepProbe(
+        "float32",
+        lambda context, _: _is_low_precision(context),
+        lambda _, model: in_float32(model),
+    ),
+    ChangedStepProbe(
+        "bfloat16",
+        _is_slow_in_float32,
+        lambda _, model: in_policy(model, "mixed_bfloat16"),
+    ),
+    ChangedStepProbe("sgd", _updates_large_table, lambda _, model: with_optimizer(model, "sgd")),
+    ChangedStepProbe(
+        "without_metrics", _may_metrics_matter, lambda _, model: without_metrics(model)
+    ),
+    ChangedStepProbe(
+        "fused",
+        lambda context, _: bool(dropping_layers(context)),
+        lambda _, model: without_recurrent_dropout(model),
+    ),
+)

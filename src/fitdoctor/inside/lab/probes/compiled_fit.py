@@ -1,0 +1,62 @@
+"""An eager step compiled as it would be by default, alone and inside Keras's loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fitdoctor.contract.evidence.step import CompiledFit
+from fitdoctor.inside.lab.apparatus.frozen_steps import own_stepper, time_steps
+from fitdoctor.inside.lab.apparatus.loop_steps import SECONDS, keras_callbacks, time_in_loop
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.seams.watch.eager_switch import Switch, eager_switch, place_of_switch
+
+
+class CompiledFitProbe(Probe[CompiledFit]):
+    """A compiled step may be far shorter than what Keras does around each step, part of it on
+    another thread; both together are what the user would get.
+    """
+
+    finds = CompiledFit
+    phase = Phase.HOST
+
+    def wanted(self, context: Context) -> bool:
+        """Where the step runs op by op."""
+        return context.step_ns is not None and context.is_eager
+
+    def run(self, context: Context) -> CompiledFit:
+        """With the switch off that makes functions run eagerly, where one is on."""
+        switch = eager_switch(context.backend.name)
+        settings: dict[str, Any] = {"run_eagerly": False}
+        if context.backend.name == "jax":
+            settings["jit_compile"] = True  # what compiling means there
+        call = context.fit
+        with _compiling(switch):
+            function = context.backend.step_function(call.model, **settings)
+            stepper = own_stepper(context, function)
+            alone = time_steps(stepper, call.executions, SECONDS)
+            in_loop = time_in_loop(keras_callbacks(), call.model, stepper, call.executions)
+        place = place_of_switch(switch) if switch else None
+        return CompiledFit(
+            **alone.fields(),
+            in_loop=in_loop.timed(),
+            switch=switch.name if switch else None,
+            file=place.file if place else None,
+            line=place.line if place else None,
+        )
+
+
+@contextmanager
+def _compiling(switch: Switch | None) -> Iterator[None]:
+    if switch is not None:
+        switch.turn(True)
+    try:
+        yield
+    finally:
+        if switch is not None:
+            switch.turn(False)
+
+
+PROBES = (CompiledFitProbe(),)

@@ -1,0 +1,30 @@
+"""More reads side by side: does a pipeline that waits for its files get faster?"""
+
+from __future__ import annotations
+
+from fitdoctor.contract.evidence.pipeline import MoreReads
+from fitdoctor.inside.lab.apparatus.pipeline_bench import PipelineBench, PipelineProbe
+from fitdoctor.inside.seams.inputs import tf_edits
+
+READS = 16
+MOST_READS = 64
+
+
+class ReadSideBySide(PipelineProbe[MoreReads]):
+    """Every map and interleave with many calls at a time, in a thread pool of their own."""
+
+    finds = MoreReads
+
+    def is_worth(self, bench: PipelineBench) -> bool:
+        """Where the pipeline waits."""
+        return bench.reads_wait()
+
+    def tried(self, bench: PipelineBench) -> MoreReads:
+        """At least as many calls as the user asked for."""
+        asked = max((s.parallel or 0 for s in bench.stages), default=0)
+        reads = min(MOST_READS, max(READS, asked))
+        dataset = tf_edits.with_reads(bench.dataset, bench.stages, reads)
+        return MoreReads(**bench.timed(dataset, options=False), reads=reads)
+
+
+PROBES = (ReadSideBySide(),)

@@ -1,0 +1,64 @@
+"""Settings of recurrent layers that keep them from the fused kernel, or unroll their loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fitdoctor.contract.evidence.model import RecurrentDropout, UnrolledLayers
+from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.seams.backends.model_state import all_layers
+
+
+class UnrolledProbe(Probe[UnrolledLayers]):
+    """Layers whose time loop is unrolled."""
+
+    finds = UnrolledLayers
+    phase = Phase.MODEL
+    needs_quiet = False
+
+    def wanted(self, context: Context) -> bool:
+        """Where there are any."""
+        return compiled_step_ns(context) is not None and bool(unrolled_layers(context))
+
+    def run(self, context: Context) -> UnrolledLayers:
+        """Their classes."""
+        return UnrolledLayers(_types(unrolled_layers(context)))
+
+
+class RecurrentDropoutProbe(Probe[RecurrentDropout]):
+    """Layers with recurrent dropout."""
+
+    finds = RecurrentDropout
+    phase = Phase.MODEL
+    needs_quiet = False
+
+    def wanted(self, context: Context) -> bool:
+        """Where there are any."""
+        return compiled_step_ns(context) is not None and bool(dropping_layers(context))
+
+    def run(self, context: Context) -> RecurrentDropout:
+        """Their classes; a layer's cell was made by the layer, not by a call of the user's."""
+        dropping = dropping_layers(context)
+        cells = [getattr(one, "cell", None) for one in dropping]
+        made = [one for one in dropping if not any(one is cell for cell in cells)]
+        return RecurrentDropout(_types(made))
+
+
+def unrolled_layers(context: Context) -> list[Any]:
+    """Of the user's model."""
+    return [one for one in all_layers(context.fit.model) if getattr(one, "unroll", False)]
+
+
+def dropping_layers(context: Context) -> list[Any]:
+    """Of the user's model, with recurrent dropout."""
+    return [one for one in all_layers(context.fit.model) if getattr(one, "recurrent_dropout", 0)]
+
+
+def _types(layers: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(sorted({type(layer).__name__ for layer in layers}))
+
+
+PROBES = (UnrolledProbe(), RecurrentDropoutProbe())

@@ -1,0 +1,36 @@
+"""The step without XLA, where the user asked for it."""
+
+from __future__ import annotations
+
+from fitdoctor.contract.evidence.step import WithoutJit
+from fitdoctor.inside.lab.apparatus.frozen_steps import (
+    Steps,
+    compiled_step_ns,
+    own_stepper,
+    time_beside,
+)
+from fitdoctor.inside.lab.apparatus.loop_steps import SECONDS, steps_under_settings
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import Phase, Probe
+
+
+class WithoutJitProbe(Probe[WithoutJit]):
+    """In turns with the user's own step; on JAX nothing else is usual."""
+
+    finds = WithoutJit
+    phase = Phase.MODEL
+
+    def wanted(self, context: Context) -> bool:
+        """Where jit_compile is asked for."""
+        if compiled_step_ns(context) is None or context.backend.name == "jax":
+            return False
+        return context.fit.model.jit_compile is True
+
+    def run(self, context: Context) -> WithoutJit:
+        """Made, compiled and timed."""
+        base = Steps(own_stepper(context), context.fit.executions)
+        changed = steps_under_settings(context, context.batch, jit_compile=False)
+        return WithoutJit(**time_beside(base, changed, SECONDS))
+
+
+PROBES = (WithoutJitProbe(),)

@@ -1,0 +1,76 @@
+"""What is known of timed runs: one of them, the limits of all, and what they show together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fitdoctor.contract.records import Recording
+from fitdoctor.intervals import Interval
+from fitdoctor.proof.compared import Stretch, warm_up
+from fitdoctor.proof.timeline import Timeline, timeline_of
+
+# Steps after warm-up from which a time per step can be estimated.
+LEAST_STEPS = 5
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One run, for the measurement."""
+
+    timeline: Timeline | None
+    launched_ns: int
+    ended_by_us: bool
+    failure: str = ""  # why there is nothing to compare
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    precision: float = 0.05
+    budget_s: float = 180.0
+    max_runs: int = 20
+    steps: int | None = None
+    window_s: float = 10.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the measurement stands."""
+
+    runs: int
+    side: str
+    step_ns: float | None  # of the run that has just ended
+    ratio: Interval | None
+    disturbed: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The outcome: a ratio with its interval, or the reason why there is none."""
+
+    runs: int
+    pairs: int
+    disturbed_pairs: int
+    steps: int
+    warm_up: int
+    ratio: Interval | None
+    whole: Interval | None  # start-up included, over the same steps
+    before_ns: float | None  # time per step, steady state
+    after_ns: float | None
+    invalid: str = ""
+    incomparable: bool = False  # invalid because of the scripts, not for want of quiet runs
+    epoch_steps: int | None = None  # where the first epoch lies within the compared steps
+    executions: int = 1  # the larger number of steps per execution of the two
+    complete: bool = False  # the script's own end, not a limit of ours
+    further_steps: int = 0  # of the faster side, beyond the steps that both did
+    unseen_round: int | None = None  # steps of a round of the second side that were too many
+
+
+def steady_step_ns(recording: Recording) -> float | None:
+    """Time per step of one run after its warm-up; None from too few steps."""
+    timeline = timeline_of(recording)
+    if timeline is None:
+        return None
+    steady = Stretch(min(warm_up(timeline, timeline.steps), timeline.steps // 2), timeline.steps)
+    return steady.step_ns(timeline) if steady.steps >= LEAST_STEPS else None
