@@ -40,7 +40,7 @@ def run_one(path: Path, tally: Tally, *, exports: bool) -> None:
     except RecordingError:
         tally.refused += 1
         return
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - any is a failure, and counted
         _failed(error, tally)
         return
     tally.damaged += bool(recording.broken_lines)
@@ -59,7 +59,7 @@ def run_one(path: Path, tally: Tally, *, exports: bool) -> None:
             perfetto_trace(recording)
             hidden, shared = without_source(diagnosis, recording)
             render_page(hidden, shared, cwd="/u")
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - any is a failure, and counted
         _failed(error, tally)
 
 

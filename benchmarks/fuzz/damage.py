@@ -71,6 +71,19 @@ def _replace(lines: list[Any], rng: random.Random) -> None:
     at[key] = json.loads(json.dumps(rng.choice(ABSURD)))
 
 
+def _other_number(lines: list[Any], rng: random.Random) -> None:
+    """A number that may be there, but hardly can be true."""
+    for _ in range(rng.choice((1, 3, 10))):
+        at, key = _holder(lines, rng)
+        value = rng.choice((0, 1, 2, round(2 ** rng.uniform(0, 62))))
+        if type(at[key]) is int:
+            at[key] = value
+        elif type(at[key]) is float:
+            at[key] = value * rng.choice((1.0, 1e-9))
+        elif type(at[key]) is bool:
+            at[key] = not at[key]
+
+
 def _remove(lines: list[Any], rng: random.Random) -> None:
     at, key = _holder(lines, rng)
     if isinstance(at, dict) and key != "k":
@@ -145,12 +158,13 @@ def _other_kind(lines: list[Any], rng: random.Random) -> None:
     _record(lines, rng)["k"] = rng.choice(KINDS)
 
 
-def _other_workload(lines: list[Any], rng: random.Random) -> None:
+def _other_word(lines: list[Any], rng: random.Random) -> None:
+    """Another kind of training, backend or event than it was."""
     record = _record(lines, rng)
-    place = rng.choice(("kind", "backend", "marker", "name", "status"))
+    inner = record.get("detail")
+    at = inner if isinstance(inner, dict) else record
     words = ("fit", "loop", "predict", "train_on_batch", "jax", "torch", "optimizer", "ok", "trace")
-    target = record.get("detail") if isinstance(record.get("detail"), dict) else record
-    target[place] = rng.choice(words)
+    at[rng.choice(("kind", "backend", "marker", "name", "status"))] = rng.choice(words)
 
 
 def _other_result(lines: list[Any], rng: random.Random) -> None:
@@ -217,7 +231,8 @@ _ON_BYTES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
 )  # fmt: skip
 _ON_RECORDS: tuple[Callable[[list[Any], random.Random], None], ...] = (
     _replace, _replace, _replace, _replace, _replace, _remove, _remove, _scale, _scale, _scale,
+    _other_number, _other_number, _other_number, _other_number, _other_number, _other_number,
     _scale_record, _scale_record, _swap_fields, _reverse, _empty_columns, _same_values, _parents,
-    _other_kind, _other_workload, _other_result, _drop_lines, _repeat_line, _shuffle, _garbage_line,
+    _other_kind, _other_word, _other_result, _drop_lines, _repeat_line, _shuffle, _garbage_line,
     _huge_number,
 )  # fmt: skip

@@ -24,7 +24,13 @@ KEYS = {
     "fresh": ("threads", "cpu", "gpu", "jax", "one_device"),
 }
 # Fields whose value a rule or a report reads as a word or a list of a certain form.
-WORDS = {"kind": "tf.data", "op": "map", "hook": "batch", "backend": "tensorflow", "file": "/u/a.py"}
+WORDS = {
+    "kind": "tf.data",
+    "op": "map",
+    "hook": "batch",
+    "backend": "tensorflow",
+    "file": "/u/a.py",
+}
 
 Line = dict[str, Any]
 

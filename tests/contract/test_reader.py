@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from fitdoctor.contract.errors import RecordingError
+from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.reader import read_recording
+from fitdoctor.contract.records import WorkloadDetail
 from fitdoctor.diagnosis import diagnose
 
 HEADER = {"k": "header", "format": "fitdoctor-recording", "schema": 1, "fitdoctor": "0.1.0"}
@@ -102,3 +104,65 @@ def test_a_recording_that_stops_anywhere_is_readable(tmp_path: Path) -> None:
     for cut in range(header_end, len(whole), 7):
         (tmp_path / "cut.rec").write_bytes(whole[:cut])
         diagnose(read_recording(tmp_path / "cut.rec"))
+
+
+def test_what_was_wrong_is_said(tmp_path: Path) -> None:
+    recording = read_recording(written(tmp_path, HEADER, WORKLOAD, {**STEPS, "n": "x"}, STEPS))
+    assert recording.damage == ("steps: StepsLine.n: 'x' is not a whole number in range",)
+    (warning,) = [one.message for one in diagnose(recording).health]
+    assert "1 damaged record was left out" in warning and "StepsLine.n" in warning
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"t": [10, 0]}, "times that do not advance"),
+        ({"t": [5, 5]}, "times that do not advance"),
+        ({"t": [], "step": [], "wait": [], "callbacks": []}, "no steps"),
+        ({"n": 0}, "no steps"),
+        ({"wait": [1]}, "columns of different lengths"),
+        ({"w": 9}, "there is no workload 9"),
+    ],
+)
+def test_steps_that_cannot_be(tmp_path: Path, change: dict[str, object], reason: str) -> None:
+    recording = read_recording(written(tmp_path, HEADER, WORKLOAD, {**STEPS, **change}))
+    assert reason in recording.damage[0]
+    assert recording.workloads[0].blocks == ()
+
+
+def test_steps_are_in_the_order_of_their_times(tmp_path: Path) -> None:
+    later = {**STEPS, "t": [20, 30]}
+    (workload,) = read_recording(written(tmp_path, HEADER, WORKLOAD, later, STEPS)).workloads
+    assert [block.t for block in workload.blocks] == [(0, 10), (20, 30)]
+
+
+def test_steps_that_were_recorded_twice_count_once(tmp_path: Path) -> None:
+    recording = read_recording(written(tmp_path, HEADER, WORKLOAD, STEPS, STEPS))
+    assert len(recording.workloads[0].blocks) == 1
+    assert recording.damage == ("steps: recorded twice",)
+
+
+def test_a_workload_is_not_its_own_parent(tmp_path: Path) -> None:
+    recording = read_recording(written(tmp_path, HEADER, {**WORKLOAD, "parent": 1}))
+    assert recording.workloads[0].parent is None
+
+
+def test_a_failed_probe_takes_an_earlier_result_back(tmp_path: Path) -> None:
+    ok = {"k": "probe", "w": 1, "name": "frozen_batch", "status": "ok", "data": {"ns": [5.0]}}
+    failed = {"k": "probe", "w": 1, "name": "frozen_batch", "status": "failed", "reason": "hangs"}
+    (first,) = read_recording(written(tmp_path, HEADER, WORKLOAD, ok)).workloads
+    assert first.found(FrozenBatch) == FrozenBatch(ns=(5.0,))
+    (last,) = read_recording(written(tmp_path, HEADER, WORKLOAD, ok, failed)).workloads
+    assert last.found(FrozenBatch) is None and last.probes["frozen_batch"].reason == "hangs"
+
+
+def test_details_that_do_not_fit_are_left_out_of_their_record(tmp_path: Path) -> None:
+    wrong = {**WORKLOAD, "detail": {"epochs": "many", "backend": "jax"}}
+    (workload,) = read_recording(written(tmp_path, HEADER, wrong)).workloads
+    assert workload.detail == WorkloadDetail(backend="jax")
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_both_schemas_open(tmp_path: Path, schema: int) -> None:
+    recording = read_recording(written(tmp_path, {**HEADER, "schema": schema}, WORKLOAD, STEPS))
+    assert recording.damage == () and recording.header.fitdoctor == "0.1.0"

@@ -11,7 +11,14 @@ import pytest
 
 from fitdoctor.contract.options import RunOptions
 from fitdoctor.contract.reader import read_recording
-from fitdoctor.contract.records import CallbackTotal, EventDetail, Machine, Script, WorkloadDetail
+from fitdoctor.contract.records import (
+    CallbackTotal,
+    CallRow,
+    EventDetail,
+    Machine,
+    Script,
+    WorkloadDetail,
+)
 from fitdoctor.contract.writer import Writer
 from fitdoctor.inside.ledger.callsite import Place, is_user_file
 from fitdoctor.inside.ledger.loop_watch import LoopWatch
@@ -111,6 +118,9 @@ def test_steps_waits_and_callbacks_are_recorded_to_the_nanosecond(
     row = records(path, "calls")[0]
     assert row["dur"] == [3 * 950]
     assert row["start_up"] == [200]
+    assert (row["steps"], row["epochs"], row["step"]) == ([3], [1], [2100])
+    assert (row["wait"], row["batch_callbacks"]) == ([600], [100])
+    assert (row["validation"], row["epoch_callbacks"]) == ([0], [0])
 
 
 def test_wait_inside_the_step_is_taken_off_it(
@@ -284,7 +294,7 @@ def test_what_the_ledger_writes_is_what_the_reader_knows(
     assert recording.damage == ()
     assert found.detail == WorkloadDetail(epochs=2)
     assert open_.steps == 1
-    assert found.calls == (call.row(clock()),)
+    assert found.calls == (CallRow(*call.values(clock())),)
     assert found.blocks[0].step == (700,)
     assert found.callbacks == (CallbackTotal("Mine", "epoch", 1, 50, "/user/t.py", 9),)
     assert found.events[0].detail.changed == ("x",)

@@ -14,9 +14,13 @@ import numpy as np
 from fitdoctor.inside.lab.apparatus import arithmetic
 from fitdoctor.inside.lab.probes import padding
 from fitdoctor.inside.lab.probes.host_augmentation import in_loader, in_model
-from fitdoctor.inside.lab.model_probes import ModelExamination
+from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.probe import NotAvailable, Subject
+from fitdoctor.inside.lab.apparatus.compiled_alone import timed_alone
+from fitdoctor.inside.lab.apparatus.model_pass import has_users_loss
+from fitdoctor.inside.lab.probes.frozen_batch import FrozenInLoopProbe
+from fitdoctor.inside.lab.probes.vectorised_maps import VectorisedProbe
 from fitdoctor.inside.lab.apparatus.changed_steps import Copies, step_under
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.models.clones import Change, cloned, output_layers
 from fitdoctor.inside.seams.models.contexts import in_float32, with_optimizer, without_metrics
 from fitdoctor.inside.seams.backends.jax import JaxBackend
@@ -29,6 +33,16 @@ name = sys.argv[1]
 if name == "tensorflow":
     import tensorflow
 backend = {"tensorflow": TensorFlowBackend, "jax": JaxBackend, "torch": TorchBackend}[name]()
+
+
+def context_of(call, batch, compiled_with=None):
+    recorder = SimpleNamespace(compiled_with={call.model: compiled_with} if compiled_with else {})
+    workload = SimpleNamespace(number=1)
+    return Context(
+        recorder=recorder, backend=backend, subject=Subject.FIT, workload=workload,
+        call=call, batch=batch,
+    )  # fmt: skip
+
 
 keras.utils.set_random_seed(0)
 inner = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16, name="inside")], name="inner")
@@ -53,7 +67,7 @@ assert copy.optimizer is not model.optimizer
 later = keras.layers.Dense(1).name
 assert later == "dense_1", later
 
-copies = Copies(backend, model, compiled_with, batch)
+copies = Copies(context_of(SimpleNamespace(model=model), batch, compiled_with))
 try:
     copies.changed(Change(metrics=True))
 except NotAvailable as reason:
@@ -61,9 +75,9 @@ except NotAvailable as reason:
 else:
     raise AssertionError("a changed copy was compared with nothing")
 data = copies.as_is()
-assert data["ns"]
-assert data["first_ns"] > 0
-assert data["parameters"] == model.count_params()
+assert data.ns
+assert data.first_ns > 0
+assert data.parameters == model.count_params()
 
 
 def narrow(layer):
@@ -73,8 +87,8 @@ def narrow(layer):
 
 
 half = copies.changed(Change(layer=narrow))
-assert half["parameters"] < data["parameters"]
-assert len(half["base_ns"]) == len(half["ns"])
+assert half.parameters < data.parameters
+assert len(half.base_ns) == len(half.ns)
 sgd = cloned(model, compiled_with, Change(optimizer="sgd"))
 assert type(sgd.optimizer).__name__ == "SGD"
 for was, now in zip(before, model.get_weights(), strict=True):
@@ -124,7 +138,7 @@ running = SimpleNamespace(
 )
 for make in (lambda m: with_optimizer(m, "sgd"), in_float32, without_metrics):
     own = model.train_function
-    changed = step_under(backend, running, batch, None, make)
+    changed = step_under(context_of(running, batch), make)
     assert len(changed["ns"]) == len(changed["base_ns"]) > 0
     assert model.optimizer is optimizer
     assert model.train_function is own
@@ -187,23 +201,23 @@ sequence.train_on_batch(tokens, targets)
 frozen = (keras.ops.convert_to_tensor(tokens), keras.ops.convert_to_tensor(targets))
 call = SimpleNamespace(model=sequence, epoch_iterator=None, executions=1, arguments={})
 assert padding.has_time_axis(all_layers(sequence))
-found = padding.padding(backend, call, frozen, (), None)
-assert found["length"] == 40
-assert found["bucketed"] == 4
-assert found["ns"]
+found = padding.padding(context_of(call, frozen), ())
+assert found.length == 40
+assert found.bucketed == 4
+assert found.cut is not None
+assert found.cut.ns
 
 assert arithmetic.flops("Conv2D", [(3, 3, 8, 64)], (2, 32, 32, 64), (2, 30, 30, 64)) == (
     2.0 * 2 * 30 * 30 * 64 * 3 * 3 * 8
 )
 # The optimizer by itself: state changes, and the snapshot puts it back.
-from fitdoctor.inside.lab.probes.layers import timed_alone
 from fitdoctor.inside.seams.models.optimizer_update import optimizer_update
 
 model.fit(x, y, verbose=0)  # momentum that an update without gradients still follows
 before_update = [np.array(w) for w in model.get_weights()]
 restore = backend.snapshot(model)
 data = timed_alone(backend, optimizer_update(name, model, {}))
-assert data["ns"]
+assert data.ns
 if name != "jax":
     changed = zip(before_update, model.get_weights(), strict=True)
     assert any((one != np.array(two)).any() for one, two in changed)
@@ -219,7 +233,6 @@ else:
     raise AssertionError("a model without weights has nothing to update")
 
 # Steps inside Keras's loop: the state that a running fit left on the model is there again.
-from fitdoctor.inside.lab.apparatus.loop_steps import frozen_in_loop
 from fitdoctor.inside.seams.backends.keras_loop import STATE_PARTS, result_handling
 
 
@@ -236,7 +249,7 @@ if name == "jax":
     model._jax_state = {"of": "a running fit"}
 running = SimpleNamespace(model=model, epoch_iterator=None, executions=1, step_function=None)
 restore = backend.snapshot(model)
-assert frozen_in_loop(backend, running, batch, None)["ns"]
+assert FrozenInLoopProbe().run(context_of(running, batch)).ns
 restore()
 if name == "jax":
     assert dict(model._jax_state) == {"of": "a running fit"}
@@ -262,8 +275,8 @@ call_before = keras.layers.Layer.__call__
 facts, random_layers = in_loader(backend, lambda: Augmented()[0])
 assert keras.layers.Layer.__call__ is call_before
 assert random_layers == [Augmented.flip], random_layers
-assert facts["layers"] == ["RandomFlip"]
-assert 0 < facts["layers_ns"] <= facts["batch_ns"]
+assert facts.layers == ("RandomFlip",)
+assert 0 < facts.layers_ns <= facts.batch_ns
 try:
     in_loader(backend, lambda: Augmented.scaled(np.ones((1, 2))))
 except NotAvailable as reason:
@@ -280,8 +293,8 @@ running = SimpleNamespace(
 restore = backend.snapshot(pixels)
 convert = keras.ops.convert_to_tensor
 pair = (convert(images), convert(images[:, 0, 0, :1]))
-augmented = in_model(backend, running, pair, None, random_layers)
-assert len(augmented["ns"]) == len(augmented["base_ns"]) > 0
+augmented = in_model(context_of(running, pair), random_layers)
+assert len(augmented.ns) == len(augmented.base_ns) > 0
 assert "call" not in vars(pixels)
 restore()
 
@@ -298,17 +311,15 @@ def told(loss):
     running = SimpleNamespace(
         model=plain, epoch_iterator=None, executions=1, step_function=plain.train_function
     )
-    examination = ModelExamination(
-        lambda probe, work: work(), backend, running, batch, None, {"loss": loss}
-    )
-    assert examination._users_loss() is (loss is by_rows)
-    return examination._vectorised()
+    context = context_of(running, batch, {"loss": loss})
+    assert has_users_loss(context) is (loss is by_rows)
+    return VectorisedProbe().run(context)
 
 
 mapped = told(by_rows)
-assert [one["call"] for one in mapped["calls"]] == ["map"]
-assert mapped["calls"][0]["file"] == __file__
-assert len(mapped["ns"]) == len(mapped["base_ns"]) > 0
+assert [one.call for one in mapped.calls] == ["map"]
+assert mapped.calls[0].file == __file__
+assert len(mapped.ns) == len(mapped.base_ns) > 0
 try:
     told("mse")
 except NotAvailable as reason:

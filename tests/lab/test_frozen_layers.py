@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fitdoctor.inside.lab.probes.frozen_layers import frozen_layers, has_frozen_layers
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.lab.probe import NotAvailable
+from fitdoctor.inside.lab.probes.frozen_layers import has_frozen_layers, without_frozen_layers
 from fitdoctor.inside.seams.models.graph_nodes import NODES
 
 keras = pytest.importorskip("keras")
@@ -36,23 +36,23 @@ def test_a_model_that_learns_everywhere_has_none() -> None:
     model = chain(dense(4), layers.BatchNormalization(), dense(1))
     assert not has_frozen_layers(model)
     with pytest.raises(NotAvailable, match="no layer at the model's input is frozen"):
-        frozen_layers(model, BATCH, "mse")
+        without_frozen_layers(model, BATCH, "mse")
 
 
 def test_what_is_frozen_behind_a_layer_that_learns_is_not_the_same_in_every_epoch() -> None:
     model = chain(dense(4), dense(3, trainable=False), dense(1))
     assert has_frozen_layers(model)
     with pytest.raises(NotAvailable, match="no layer at the model's input"):
-        frozen_layers(model, BATCH, "mse")
+        without_frozen_layers(model, BATCH, "mse")
 
 
 def test_nor_is_what_lies_behind_random_numbers() -> None:
     model = chain(layers.Dropout(0.5), dense(3, trainable=False), dense(1))
     with pytest.raises(NotAvailable, match="no layer at the model's input"):
-        frozen_layers(model, BATCH, "mse")
+        without_frozen_layers(model, BATCH, "mse")
     base = chain(dense(5, trainable=False), layers.Dropout(0.5))
     with pytest.raises(NotAvailable, match="no layer at the model's input"):
-        frozen_layers(compiled(chain(base, dense(1))), BATCH, "mse")
+        without_frozen_layers(compiled(chain(base, dense(1))), BATCH, "mse")
 
 
 def test_a_second_way_around_the_frozen_layers() -> None:
@@ -61,7 +61,7 @@ def test_a_second_way_around_the_frozen_layers() -> None:
     both = layers.Concatenate()([dense(2)(frozen), image])
     model = compiled(keras.Model(image, dense(1)(both)))
     with pytest.raises(NotAvailable, match="cannot be cut"):
-        frozen_layers(model, BATCH, "mse")
+        without_frozen_layers(model, BATCH, "mse")
 
 
 def test_the_rest_is_trained_in_a_copy() -> None:
@@ -72,11 +72,11 @@ def test_the_rest_is_trained_in_a_copy() -> None:
     model = compiled(keras.Model(image, dense(1)(layers.Dropout(0.1, name="drop")(hidden))))
     weights = [weight.numpy() for weight in model.weights]
     config, nodes = model.to_json(), calls_of(model)
-    found = frozen_layers(model, BATCH, "mse")
+    found = without_frozen_layers(model, BATCH, "mse")
     assert (model.to_json(), calls_of(model)) == (config, nodes)
-    assert found["layers"] == [base.name]
-    assert found["behind"] == "drop"
-    assert found["parameters"] == base.count_params()
-    assert len(found["ns"]) >= 4
+    assert found.layers == (base.name,)
+    assert found.behind == "drop"
+    assert found.parameters == base.count_params()
+    assert len(found.ns) >= 4
     for before, after in zip(weights, model.weights, strict=True):
         assert (before == after.numpy()).all()

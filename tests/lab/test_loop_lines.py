@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fitdoctor.contract.evidence.loop import LoopLines
 from fitdoctor.inside.lab.apparatus import loop_lines
-from fitdoctor.inside.lab.apparatus.loop_lines import LoopLines
-from fitdoctor.inside.lab.experiment import Data
+from fitdoctor.inside.lab.apparatus.loop_lines import LoopSampler
 
 pytestmark = pytest.mark.measures  # shares of real time
 
@@ -46,16 +46,16 @@ def reader(number: int) -> int:
 
 def watched(
     loop: Callable[[Callable[[], None]], None], marked_in: Callable[..., Any] | None = None
-) -> Data:
+) -> LoopLines:
     """What is seen of a loop that calls what it is given once in each of its bodies."""
-    found: list[LoopLines] = []
+    found: list[LoopSampler] = []
     code = (marked_in or loop).__code__
     bodies = 0
 
     def mark() -> None:
         nonlocal bodies
         if not found:
-            found.append(LoopLines(code))
+            found.append(LoopSampler(code))
             found[0].begin()
         bodies += 1
         if bodies == ITERATIONS - 3:
@@ -72,9 +72,9 @@ def watched(
     return found[0].result(bodies)
 
 
-def shares(seen: Data) -> dict[str, float]:
-    total = sum(seen[name]["ns"] for name in ("loading", "step", "own"))
-    return {name: seen[name]["ns"] / total for name in ("loading", "step", "own")}
+def shares(seen: LoopLines) -> dict[str, float]:
+    parts = {"loading": seen.loading.ns, "step": seen.step.ns, "own": seen.own.ns}
+    return {name: ns / sum(parts.values()) for name, ns in parts.items()}
 
 
 def test_a_loop_that_reads_nothing_has_no_maker() -> None:
@@ -84,7 +84,7 @@ def test_a_loop_that_reads_nothing_has_no_maker() -> None:
             mark()
 
     seen = watched(loop)
-    assert seen["maker"] is None
+    assert seen.maker is None
     assert shares(seen)["step"] > 0.7
 
 
@@ -97,8 +97,8 @@ def test_own_code_is_neither_step_nor_loading() -> None:
 
     seen = watched(loop)
     assert shares(seen)["own"] > 0.6
-    assert seen["own"]["lines"][0][2] == "busy"
-    assert seen["maker"] is None
+    assert seen.own.lines[0][2] == "busy"
+    assert seen.maker is None
 
 
 def test_a_generator_that_waits_is_loading_without_cpu() -> None:
@@ -109,8 +109,8 @@ def test_a_generator_that_waits_is_loading_without_cpu() -> None:
 
     seen = watched(loop)
     assert shares(seen)["loading"] > 0.6
-    assert seen["maker"][2] == "elements"
-    assert seen["loading"]["cpu_ns"] < 0.5 * seen["loading"]["ns"]
+    assert seen.maker[2] == "elements"
+    assert seen.loading.cpu_ns < 0.5 * seen.loading.ns
 
 
 def test_a_generator_that_computes_in_python_uses_the_cpu() -> None:
@@ -121,12 +121,12 @@ def test_a_generator_that_computes_in_python_uses_the_cpu() -> None:
 
     seen = watched(loop)
     assert shares(seen)["loading"] > 0.6
-    assert seen["loading"]["cpu_ns"] > 0.5 * seen["loading"]["ns"]
-    assert seen["loading"]["lines"][0][2] == "busy"
+    assert seen.loading.cpu_ns > 0.5 * seen.loading.ns
+    assert seen.loading.lines[0][2] == "busy"
     # One element was traced: nothing of it was native, and nothing was drawn.
-    assert seen["native"]["events"] > 100
-    assert seen["native"]["native_ns"] < 0.5 * seen["native"]["traced_ns"]
-    assert seen["native"]["random"] is False
+    assert seen.native.events > 100
+    assert seen.native.native_ns < 0.5 * seen.native.traced_ns
+    assert seen.native.random is False
 
 
 def test_elements_that_are_asked_for_one_by_one_are_data_where_they_go_into_the_step() -> None:
@@ -145,7 +145,7 @@ def test_elements_that_are_asked_for_one_by_one_are_data_where_they_go_into_the_
     seen_numbers: list[int] = []
     seen = watched(loop)
     assert shares(seen)["loading"] > 0.6
-    assert seen["maker"][2] == "arrays"
+    assert seen.maker[2] == "arrays"
 
 
 def test_what_a_for_calls_is_loading_though_no_generator() -> None:
@@ -156,7 +156,7 @@ def test_what_a_for_calls_is_loading_though_no_generator() -> None:
 
     seen = watched(loop)
     assert shares(seen)["loading"] > 0.6
-    assert seen["maker"][2] == "reader"
+    assert seen.maker[2] == "reader"
 
 
 def test_the_reading_for_may_stand_in_a_caller() -> None:
@@ -213,14 +213,14 @@ def test_a_function_whose_arrays_go_into_the_step_is_loading() -> None:
 
     seen = watched(loop)
     assert shares(seen)["loading"] > 0.6
-    assert seen["maker"][2] == "as_arrays"
-    assert seen["native"]["events"] > 100
+    assert seen.maker[2] == "as_arrays"
+    assert seen.native.events > 100
 
 
 def test_a_loop_that_ends_meanwhile_is_not_watched_for_ever(monkeypatch) -> None:
     monkeypatch.setattr(loop_lines, "LONGEST_NS", 20_000_000)
     before = sys.getswitchinterval()
-    lines = LoopLines(test_a_loop_that_ends_meanwhile_is_not_watched_for_ever.__code__)
+    lines = LoopSampler(test_a_loop_that_ends_meanwhile_is_not_watched_for_ever.__code__)
     lines.begin()
     assert sys.getswitchinterval() < before
     lines._sampler.join(5)
@@ -240,7 +240,7 @@ def test_a_generator_that_trains_is_no_loader() -> None:
             pass
 
     seen = watched(outer, marked_in=loop)
-    assert seen["maker"] is None
+    assert seen.maker is None
     assert shares(seen)["step"] > 0.7
 
 
@@ -259,7 +259,7 @@ def test_what_other_loops_of_the_body_go_through_is_no_data() -> None:
             mark()
 
     seen = watched(loop)
-    assert seen["maker"] is None
+    assert seen.maker is None
     assert shares(seen)["loading"] == 0
     assert shares(seen)["step"] > 0.6
 
@@ -268,7 +268,7 @@ def test_a_tracer_of_the_users_own_is_left_alone() -> None:
     def mine(*_: Any) -> None:
         return None
 
-    lines = LoopLines(test_a_tracer_of_the_users_own_is_left_alone.__code__)
+    lines = LoopSampler(test_a_tracer_of_the_users_own_is_left_alone.__code__)
     sys.settrace(mine)
     try:
         lines.trace()

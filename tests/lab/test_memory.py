@@ -26,7 +26,8 @@ def test_a_limit_of_the_process_counts() -> None:
             [
                 sys.executable,
                 "-c",
-                "from fitdoctor.inside.lab.apparatus.memory import available_bytes; print(available_bytes())",
+                "from fitdoctor.inside.lab.apparatus.memory import available_bytes\n"
+                "print(available_bytes())",
             ],
             env={"PYTHONPATH": SOURCE},
             preexec_fn=lambda limit=limit: resource.setrlimit(limit, (LIMIT, LIMIT)),

@@ -32,6 +32,7 @@ from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.inputs import tf_stages
 
 tf = pytest.importorskip("tensorflow")
+BENCHES: list[PipelineBench] = []
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +54,8 @@ def briefly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(dataset_timing, "measure", measure)
     with windows.measuring_with(windows.Patience(0.0)):
         yield
+    while BENCHES:
+        BENCHES.pop(0).iterators.close()
 
 
 def rows(count: int = 400) -> Any:
@@ -66,6 +69,7 @@ def pipeline_context(dataset: Any) -> Context:
 
 def timed(dataset: Any) -> PipelineBench:
     found = PipelineBench(dataset, Iterators())
+    BENCHES.append(found)
     found.ablation.run()
     return found
 

@@ -16,7 +16,7 @@ import numpy as np
 from keras import layers, ops
 
 from fitdoctor.inside.lab.probes.repeated_calls import one_call_instead
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.lab.probe import NotAvailable
 from fitdoctor.inside.seams.backends.torch import TorchBackend
 
 
@@ -53,7 +53,7 @@ for model in (Frames(), Recurrent(), Twice()):
     model(x)
     try:
         data = one_call_instead(TorchBackend(), model.encoder, lambda: model(x), {})
-        found[type(model).__name__] = [data["calls"], len(data["ns"]) > 0]
+        found[type(model).__name__] = [data.calls, len(data.ns) > 0]
     except NotAvailable as error:
         found[type(model).__name__] = str(error)
     assert keras.layers.Layer.__call__ is before

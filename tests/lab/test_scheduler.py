@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -304,9 +303,3 @@ def test_every_probe_finds_a_registered_result() -> None:
         assert probe.subjects
     kinds = {probe.finds for probe in all_probes()}
     assert {FrozenBatch, Threads} <= kinds
-
-
-def test_no_thread_is_left() -> None:
-    before = threading.active_count()
-    examine(Fake("a"), recorder=FakeRecorder(ends_script=True))
-    assert threading.active_count() == before

@@ -34,8 +34,8 @@ def test_a_thread_that_was_there_before_is_not_seen() -> None:
     finally:
         stop.set()
         monitor.join()
-    assert sampler.result()["user_share"] == 0.0
-    assert all_of_them.result()["user_share"] > 0.9
+    assert sampler.result().user_share == 0.0
+    assert all_of_them.result().user_share > 0.9
 
 
 def test_a_thread_that_the_probe_starts_is_seen() -> None:
@@ -47,4 +47,4 @@ def test_a_thread_that_the_probe_starts_is_seen() -> None:
     finally:
         stop.set()
         loader.join()
-    assert sampler.result()["user_share"] > 0.9
+    assert sampler.result().user_share > 0.9

@@ -8,11 +8,15 @@ import pytest
 
 from fitdoctor.inside.lab.apparatus import windows as windows_module
 from fitdoctor.inside.lab.apparatus.step_function import StepFinder
-from fitdoctor.inside.lab.apparatus.windows import Patience, Work, in_turns, measure
-from fitdoctor.inside.lab.experiment import run_probe
+from fitdoctor.inside.lab.apparatus.windows import (
+    Patience,
+    Work,
+    in_turns,
+    measure,
+    measuring_with,
+)
 from fitdoctor.inside.ledger.cpu import CpuUse, CpuWatch
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.backends.randomness import snapshot_python
 from fitdoctor.inside.seams.inputs.generators import TimedSource, timed_generator
 from fitdoctor.inside.seams.inputs.second_reader import EndlessLoader
@@ -43,7 +47,6 @@ class FakeTime:
 def fake_cpu(monkeypatch: pytest.MonkeyPatch) -> type[FakeWatch]:
     monkeypatch.setattr(windows_module, "time", FakeTime())
     monkeypatch.setattr(windows_module, "CpuWatch", FakeWatch)
-    monkeypatch.setattr(windows_module, "patience", Patience(60.0))
     return FakeWatch
 
 
@@ -61,7 +64,7 @@ def test_without_a_clean_window_the_disturbed_ones_are_used_and_said_to_be(
     fake_cpu.others = [0.9] * 10_000
     found = measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
     assert not found.is_clean
-    assert found.to_record()["clean"] is False
+    assert found.timed().clean is False
 
 
 def test_every_window_ends_with_a_synchronisation() -> None:
@@ -77,45 +80,21 @@ def test_cpu_time_of_this_process_is_not_others() -> None:
     assert total and use.own_cores > 0.2
 
 
-class Notes:
-    def __init__(self) -> None:
-        self.writer = self
-        self.ends_script = False
-        self.lines: list[dict] = []
-
-    def clock(self) -> int:
-        return 0
-
-    def write(self, record: dict) -> None:
-        self.lines.append(record)
+def test_without_patience_disturbed_windows_are_not_repeated(fake_cpu: type[FakeWatch]) -> None:
+    fake_cpu.others = [0.9] * 10_000
+    with measuring_with(Patience(0.0)):
+        few = measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
+    fake_cpu.others = [0.9] * 10_000
+    many = measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
+    assert len(few.ns) < len(many.ns)
 
 
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (NotAvailable("a generator can be read only once"), "not available"),
-        (RuntimeError("boom\nwith details"), "failed"),
-        (StopIteration(), "failed"),
-    ],
-)
-def test_a_failing_probe_is_recorded_with_its_reason(error: Exception, status: str) -> None:
-    notes = Notes()
-
-    def experiment() -> dict:
-        raise error
-
-    assert run_probe(notes, 1, "frozen_batch", experiment) is None  # type: ignore[arg-type]
-    assert notes.lines[0]["status"] == status
-    assert notes.lines[0]["reason"]
-    assert "\n" not in notes.lines[0]["reason"]
-
-
-def test_an_examination_that_ends_the_script_is_not_swallowed() -> None:
-    def experiment() -> dict:
-        raise SystemExit(0)
-
-    with pytest.raises(SystemExit):
-        run_probe(Notes(), 1, "x", experiment)  # type: ignore[arg-type]
+def test_patience_is_spent_by_what_takes_longer_than_planned(fake_cpu: type[FakeWatch]) -> None:
+    fake_cpu.others = [0.9] * 10_000
+    patience = Patience(1.0)
+    with measuring_with(patience):
+        measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
+    assert patience.seconds == pytest.approx(0.998, abs=0.0005)
 
 
 def test_random_state_is_put_back_also_inside_the_users_data() -> None:
@@ -229,7 +208,7 @@ def test_threads_left_by_probes_are_gone() -> None:
     with StackSampler(period_s=0.001) as sampler:
         sum(i for i in range(200_000))
     assert threading.active_count() == before
-    assert sampler.result()["samples"] >= 1
+    assert sampler.result().samples >= 1
 
 
 def test_two_kinds_of_work_are_timed_in_turns(fake_cpu: type[FakeWatch]) -> None:

@@ -146,6 +146,7 @@ def _fitdoctor(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.end_to_end
 @pytest.mark.measures
 def test_a_waiting_pipeline_is_moved_onto_two_workers(service: Service, tmp_path: Path) -> None:
+    from fitdoctor.contract.options import LearningOptions, RunOptions
     from fitdoctor.proof.equivalence import compare
     from fitdoctor.proof.learned import read_learned
     from fitdoctor.proof.process import run_side
@@ -167,8 +168,8 @@ def test_a_waiting_pipeline_is_moved_onto_two_workers(service: Service, tmp_path
     learned = []
     for side in (Side("A", str(before)), Side("B", str(script))):
         weights = tmp_path / "weights.npz"
-        learning = {"steps": 10**6, "seconds": 300, "weights": str(weights), "seed": 1}
-        run = run_side(side, tmp_path, options={"probes": False, "learning": learning}, limit_s=60)
+        options = RunOptions(probes=False, learning=LearningOptions(10**6, 300, str(weights), 1))
+        run = run_side(side, tmp_path, options=options, limit_s=60)
         assert not run.failed, run.error
         learned.append(read_learned(run.path, weights, run.recording))
     assert [len(one.batches) for one in learned] == [80, 80]

@@ -89,11 +89,13 @@ def recording_health(recording: Recording) -> list[Message]:
     """Doubts about the whole recording."""
     found: list[Message] = list(recording.notes)
     if recording.broken_lines:
+        one = recording.broken_lines == 1
+        records = "record was" if one else "records were"
         found.append(
             (
                 "warning",
-                f"{recording.broken_lines} damaged records were left out, "
-                f"the first one because of: {recording.damage[0]}",
+                f"{recording.broken_lines} damaged {records} left out: {recording.damage[0]}"
+                + ("" if one else ", …"),
             )
         )
     throttled = [one.throttled for one in recording.samples if one.throttled is not None]

@@ -1,7 +1,7 @@
 """A few lines at the foot of a terminal that stay there while a script writes above them.
 
 The terminal itself is told to scroll only the lines above (as apt does for its progress bar):
-the script's own output, its progress bar too, goes on where it was.
+the script's own output, its progress bar too, stays where it was.
 """
 
 from __future__ import annotations

@@ -13,18 +13,19 @@ class PackProgress(Listener):
     """Shows how far a pack is."""
 
     def __init__(self, verb: str, *, quiet: bool) -> None:
-        """Prepare; the bar appears when the plan stands."""
+        """Prepare; the bar appears when the plan is made."""
         self._verb, self._quiet = verb, quiet
         self._bar: Any = None
         self._task: Any = None
         self._bytes = 0
+        self._drawn_s = -1.0
 
     def __enter__(self) -> PackProgress:
         """Nothing to do yet: workers are forked before a bar's thread may run."""
         return self
 
     def begin(self, items: int | None, kept_items: int) -> None:
-        """Make the bar; it is drawn when it is told something."""
+        """Make the bar; it is drawn at the first report."""
         if self._quiet:
             return
         import sys
@@ -65,8 +66,8 @@ class PackProgress(Listener):
 
     def _refresh_now_and_then(self, seconds: float) -> None:
         # A stream reports every element.
-        if seconds - getattr(self, "_drawn", -1.0) >= 0.1:
-            self._drawn = seconds
+        if seconds - self._drawn_s >= 0.1:
+            self._drawn_s = seconds
             self._bar.refresh()
 
     def __exit__(

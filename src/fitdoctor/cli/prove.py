@@ -43,7 +43,7 @@ class Options:
             say(text)
 
     def tell(self, progress: Progress | str) -> None:
-        """Write where the proof stands."""
+        """Write how far the proof is."""
         self.say(progress if isinstance(progress, str) else _progress_line(progress))
 
 

@@ -35,7 +35,7 @@ SERVICE = """\
           service="grpc://HOST:5050")).rebatch(BATCH)
       (`fitdoctor scale --service grpc://HOST:5050` shows this edit in your source)
   Every element comes once while all workers live, in another order. When one dies, training
-  stands still until it is started again on its port, and what it held is lost for that epoch
+  stops until it is started again on its port, and what it held is lost for that epoch
   (TensorFlow: at most once). A pipeline that begins with a generator cannot be sent to workers;
   `fitdoctor pack` can store it first.
 """

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fitdoctor.analysis.build_view import view_of
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.start_up import StartUp, start_up
-from fitdoctor.contract.codec import encode
 from fitdoctor.contract.evidence.device import DeviceFacts, DeviceSweep
 from fitdoctor.contract.records import Recording
 from fitdoctor.devices.crossover import Crossover, break_even_steps, crossover, ratio_at
@@ -53,7 +52,7 @@ class DeviceRun:
         """The form in the JSON report."""
         pace = self.pace
         return {
-            "device": encode(self.device),
+            "device": asdict(self.device),
             "batch_size": self.rows,
             "sweep": [
                 {

@@ -114,5 +114,5 @@ class ImportHooks(MetaPathFinder):
         for action in self._actions.get(name, ()):
             try:
                 action(module)
-            except Exception as error:  # noqa: BLE001 - the user's import must go on
+            except Exception as error:  # noqa: BLE001 - the user's import must succeed
                 self._on_error(name, error)

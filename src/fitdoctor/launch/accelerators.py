@@ -47,8 +47,8 @@ class Accelerators:
     def describe(self, *, processes: bool = True) -> tuple[Accelerator, ...]:
         """Name, memory and highest clock of each device, and the `processes` on it now.
 
-        Asked before the script starts, those are others'. Later they cannot be told from the
-        script's own: a container has process numbers of its own.
+        Asked before the script starts, those are others'. Later they cannot be distinguished from
+        the script's own: a container has process numbers of its own.
         """
         return tuple(
             Accelerator(

@@ -32,7 +32,7 @@ _MAJOR_FAULTS_FIELD = 9
 
 
 def describe_machine(*, before_script: bool = True) -> Machine:
-    """What the script runs on; once it runs, other users of a GPU cannot be told from it."""
+    """What the script runs on; once it runs, other users of a GPU look like the script."""
     cgroup = own_cgroup()
     accelerators = Accelerators()
     machine = Machine(

@@ -39,6 +39,8 @@ def clean(text: str) -> str:
 
 def without_controls(text: str) -> str:
     """The text without escapes and control characters, its spaces as they are."""
+    if text.isprintable():
+        return text
     return "".join(map(_shown, _ESCAPES.sub("", text)))
 
 

@@ -1,4 +1,4 @@
-"""One file per rule, in the folder of its family; a new file is a new rule, nothing else is edited."""
+"""One file per rule, in the folder of its family; a new file is a new rule."""
 
 from __future__ import annotations
 

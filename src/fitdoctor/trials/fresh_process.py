@@ -13,6 +13,7 @@ from fitdoctor.contract.evidence.device import FreshRun
 from fitdoctor.contract.options import ForcedSettings, RunOptions
 from fitdoctor.contract.reader import read_recording
 from fitdoctor.contract.records import ProbeRun, RecordedWorkload, Recording, Script
+from fitdoctor.contract.results import to_record
 from fitdoctor.contract.writer import append, record_of
 from fitdoctor.devices.choices import CPU_ONLY
 from fitdoctor.devices.environment import variables
@@ -52,7 +53,7 @@ def run_trial(
         return
     found = FreshRun(tuple(as_is), tuple(changed), encode(trial.forced))
     done = ProbeRun(trial.name, "ok")
-    append(recording, record_of("probe", done, w=workload.number, data=encode(found)))
+    append(recording, record_of("probe", done, w=workload.number, data=to_record(found)))
 
 
 def _words(trial: Trial) -> str:

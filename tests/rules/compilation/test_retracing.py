@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from traces import compiling, jax_loop
 
 from fitdoctor.analysis.build_view import view_of
 from fitdoctor.contract.evidence.loop import RepeatedCall
@@ -12,7 +13,6 @@ from fitdoctor.findings.edits import TENSORFLOW, HoistCompile, WrapArgument
 from fitdoctor.findings.place import Where
 from fitdoctor.rules.compilation.retracing import RULE, repeated_traces
 from synthetic import MS, fit_workload, recording, timed, view
-from traces import compiling, jax_loop
 
 
 def trace(

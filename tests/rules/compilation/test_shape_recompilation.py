@@ -3,13 +3,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from traces import compiling, jax_loop
 
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.records import Event, EventDetail
 from fitdoctor.rules.compilation.shape_recompilation import RULE
 from fitdoctor.rules.support.batch_shapes import FEW_SHAPES
 from synthetic import MS, call_group, fit_workload, timed, view, with_found
-from traces import compiling, jax_loop
 
 
 def shapes(count: int) -> list[str]:

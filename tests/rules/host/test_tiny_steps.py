@@ -14,6 +14,7 @@ from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
+from fitdoctor.rules import all_rules
 from fitdoctor.rules.host.tiny_steps import RULE, WORTH_TOGETHER
 from synthetic import (
     MS,
@@ -273,6 +274,7 @@ def test_explained_by_what_makes_steps_look_tiny_only_where_that_gains_more(code
 def test_not_explained_by_others() -> None:
     (finding,) = beside("HO002")
     assert not RULE.is_explained(finding, beside("IN001"), kept=beside("IN001"))
+    assert RULE.explained_by_larger < {rule.code for rule in all_rules()}
 
 
 def test_the_page_says_from_which_gain_on_it_is_reported() -> None:

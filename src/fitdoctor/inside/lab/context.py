@@ -42,7 +42,7 @@ class Context:
     may_consume: bool = False  # a batch may be taken from the user's running iterator
     period_ns: float | None = None  # from one real step to the next
     hdf5: Hdf5Reads = field(default_factory=Hdf5Reads)
-    keep_running: bool = False  # the script goes on after the examination
+    keep_running: bool = False  # the script continues after the examination
     batch: Any = None  # the frozen batch, set by the probe that finds `FrozenBatch`
     results: dict[str, object] = field(default_factory=dict)  # by recorded name
     _shared: dict[str, object] = field(default_factory=dict)

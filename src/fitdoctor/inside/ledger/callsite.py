@@ -106,7 +106,7 @@ def place_of(frame: FrameType) -> Place:
 
 
 def _main_frame(frame: FrameType | None) -> FrameType | None:
-    """`python -m installed.package` has no user file: its own main module stands in."""
+    """`python -m installed.package` has no user file: its own main module is used."""
     found = None
     while frame is not None:
         if frame.f_globals.get("__name__") == "__main__":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fitdoctor.contract.records import CallRow, EventDetail
+from fitdoctor.contract.records import EventDetail
 from fitdoctor.inside.ledger.iterator_changes import iterator_came
 from fitdoctor.inside.ledger.recorder import Recorder
-from fitdoctor.inside.ledger.workload import FLUSH_STEPS, Workload
+from fitdoctor.inside.ledger.workload import FLUSH_STEPS, CallValues, Workload
 from fitdoctor.inside.seams.inputs.generators import TimedSource
 
 STEP_FUNCTIONS = {
@@ -162,10 +162,10 @@ class Call:
         self.workload.open_block(self.number, self.epochs - 1, self.executions)
 
     def flush(self) -> None:
-        """Write the ledger as it stands."""
+        """Write what the ledger has so far."""
         self._flush_steps()
         if self.kind == "fit" and self.steps:
-            self.workload.write_open_call(self.row(self.recorder.clock()))
+            self.workload.write_open_call(self.values(self.recorder.clock()))
             self.workload.flush_callbacks()
 
     def _flush_steps(self) -> None:
@@ -188,19 +188,22 @@ class Call:
         apart = self.validation + self.paused + self.waited_for_iterators
         return max(0.0, (now - self._first_step_end - apart) / steps)
 
-    def row(self, end: int) -> CallRow:
-        """This call as one row of the recording."""
-        return CallRow(
-            t=self.begin,
-            dur=end - self.begin - self.paused,
-            steps=self.steps,
-            start_up=None if self.first_step is None else self.first_step - self.begin,
-            validation=self.validation,
-            epoch_callbacks=self.epoch_callbacks,
-            batch_callbacks=self.batch_callbacks,
-            step=self.step_total,
-            wait=self.wait_total,
-            epochs=self.epochs,
+    def values(self, end: int) -> CallValues:
+        """This call as one row of the recording.
+
+        Plain values in the order of `CallRow`, since a train_on_batch is a call and a step in one.
+        """
+        return (
+            self.begin,
+            end - self.begin - self.paused,
+            self.steps,
+            None if self.first_step is None else self.first_step - self.begin,
+            self.validation,
+            self.epoch_callbacks,
+            self.batch_callbacks,
+            self.step_total,
+            self.wait_total,
+            self.epochs,
         )
 
     def forget(self) -> None:
@@ -247,7 +250,7 @@ class Call:
         self.workload.steps += self.steps or 1
         if self.workload.first_ns is None:
             self.workload.first_ns = self.begin
-        self.workload.add_call(self.row(end))
+        self.workload.add_call(self.values(end))
 
 
 def _timed_step(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:

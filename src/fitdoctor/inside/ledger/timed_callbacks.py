@@ -81,7 +81,7 @@ def _is_overridden(callback: Any, hook: str) -> bool:
 
 
 def _functions(callback: Any, hook: str) -> list[Any]:
-    """The plain functions behind a hook: its own, and the older name Keras forwards to."""
+    """The plain functions of a hook: its own, and the older name Keras forwards to."""
     names = [name for name in (hook, _BATCH_ALIASES.get(hook)) if name]
     methods = [getattr(callback, name) for name in names if hasattr(callback, name)]
     return [getattr(method, "__func__", method) for method in methods]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import fields
 from typing import Any
 
@@ -18,7 +17,8 @@ FLUSH_NS = 500_000_000  # a killed process loses at most this much of the ledger
 # The columns that a block of steps has one value per row in.
 STEP_COLUMNS = tuple(one.name for one in fields(StepBlock) if str(one.type).startswith("tuple"))
 CALL_COLUMNS = tuple(one.name for one in fields(CallRow))
-_call_values = operator.attrgetter(*CALL_COLUMNS)
+# One value for each field of a `CallRow`; mypy checks that they fit.
+CallValues = tuple[int, int, int, int | None, int, int, int, int, int | None, int]
 
 
 class Columns:
@@ -116,11 +116,12 @@ class Workload:
         """Rows not written yet."""
         return len(self._step_rows.rows)
 
-    def add_call(self, row: CallRow) -> None:
+    def add_call(self, values: CallValues) -> None:
         """A call that ended."""
-        self._call_rows.rows.append(_call_values(row))
-        if len(self._call_rows.rows) >= FLUSH_STEPS or row.t - self._flushed_ns > FLUSH_NS:
-            self._flushed_ns = row.t
+        self._call_rows.rows.append(values)
+        begin = values[0]
+        if len(self._call_rows.rows) >= FLUSH_STEPS or begin - self._flushed_ns > FLUSH_NS:
+            self._flushed_ns = begin
             self.flush_calls()
 
     def flush_calls(self) -> None:
@@ -129,9 +130,9 @@ class Workload:
             self._writer.write({"k": "calls", "w": self.number, **self._call_rows.take()})
         self.flush_callbacks()
 
-    def write_open_call(self, row: CallRow) -> None:
+    def write_open_call(self, values: CallValues) -> None:
         """A call that still runs; a later record of the same begin replaces it."""
-        self._writer.write(record_of("open_call", row, w=self.number))
+        self._writer.write(record_of("open_call", CallRow(*values), w=self.number))
 
     def flush_callbacks(self) -> None:
         """Write the totals by callback and hook; later totals replace earlier ones."""

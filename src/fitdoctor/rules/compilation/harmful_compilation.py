@@ -5,7 +5,7 @@
 
 ## Why it is slow
 On a CPU, XLA's convolutions are slower than TensorFlow's own kernels; torch.compile takes tens of
-seconds and seldom gains on small models.
+seconds and rarely gains on small models.
 
 ## Evidence
 The same step without jit, on the frozen batch, takes so much less that training would be at least

@@ -51,7 +51,7 @@ NO_GPU = {
     "torch": ("CUDA_VISIBLE_DEVICES", "-1"),
 }
 
-PAGE = page(__doc__, vars(worth) | globals())
+PAGE = page(__doc__, vars(worth))
 
 
 class AcceleratorSlower(Rule):

@@ -45,7 +45,7 @@ from fitdoctor.units import duration
 
 HIDES_THE_GPU = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "jax_platforms")
 
-PAGE = page(__doc__, vars(worth) | globals())
+PAGE = page(__doc__, vars(worth))
 
 
 class AcceleratorUnused(Rule):

@@ -42,7 +42,7 @@ from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
 
-PAGE = page(__doc__, vars(worth) | globals())
+PAGE = page(__doc__, vars(worth))
 
 
 class DevicesNotScaling(Rule):

@@ -11,12 +11,14 @@ it finds no room, it waits for the device, gives everything back, and starts aga
 
 ## Evidence
 On the host:
+
 - the process met major page faults (pages read from disk) while training, at least ${FAULTS_PER_S}
   per second;
 - memory use was above ${FULL:percent} of what the process may use;
 - steps with faults took at least ${SLOWER:gain} longer than steps without.
 
 On a GPU:
+
 - torch had to look for room again in at least ${RETRIES_PER_STEP:percent} of the steps;
 - a part of the batch takes so much less time that training in such parts would be at least
   ${SLOWER:gain} faster.

@@ -50,7 +50,7 @@ SETTINGS = {
     "torch": ("set_num_threads", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
 }
 
-PAGE = page(__doc__, vars(worth) | globals())
+PAGE = page(__doc__, vars(worth))
 
 
 class ThreadQuotaMismatch(Rule):

@@ -12,6 +12,7 @@ smaller input, fewer steps.
 Either of these.
 
 One layer:
+
 - a real step takes no longer than a step on a frozen batch (within ${AT_CEILING:gain}), and that
   is at least ${MOSTLY_STEP:percent} of the training;
 - of the layers' time, each timed alone with its gradients, one takes at least
@@ -19,6 +20,7 @@ One layer:
   at half its width is ${WORTH_HALVING:gain} faster or more.
 
 Frozen layers:
+
 - without the frozen layers at the model's input, on what they give, the steps of all epochs take at
   least ${FROZEN_SHARE:percent} less time;
 - the same data (arrays, or a pipeline without random stages) is read in several epochs.

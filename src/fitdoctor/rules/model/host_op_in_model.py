@@ -10,6 +10,7 @@ back. Nothing around it can be fused or run on a device, and gradients stop ther
 
 ## Evidence
 A predicted gain of at least ${WORTH_CHANGE:gain}, and one of these:
+
 - the layer's compiled function contains a `numpy_function`, `py_function` or `pure_callback`, or,
   on torch, tensors become NumPy arrays while it runs; and the layer alone is ${SHARE:percent} of
   the step or more;

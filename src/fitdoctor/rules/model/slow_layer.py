@@ -11,6 +11,7 @@ operations instead of one large one.
 
 ## Evidence
 All of these, and a predicted gain of at least ${WORTH_CHANGE:gain}:
+
 - the layer alone, forward and backward, is ${SHARE:percent} of the step or more;
 - it takes at least ${SLOWNESS} times what its multiplications and memory traffic take at the best
   rates measured on this machine (one large matrix product, one large copy), and at least
@@ -19,6 +20,7 @@ All of these, and a predicted gain of at least ${WORTH_CHANGE:gain}:
   plain one is faster.
 
 Or one of these, with the same gain:
+
 - a layer or a loss of your own maps over the rows one by one, and the step with all rows at once is
   faster;
 - on torch: the model calls the layer ${MANY_CALLS} times or more in a step, no call needs what

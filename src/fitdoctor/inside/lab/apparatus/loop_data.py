@@ -1,7 +1,7 @@
 """Which of the user's functions make a loop's data: their arrays go into the step.
 
-`xb, yb = get_batch(i)` reads no iterator. What it returns tells that it may be data; that the
-names it is assigned to are used where the step was seen tells that it is.
+`xb, yb = get_batch(i)` reads no iterator. It may be data if it returns arrays; it is data if the
+names it is assigned to are used where the step was seen.
 """
 
 from __future__ import annotations

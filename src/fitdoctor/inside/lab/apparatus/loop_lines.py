@@ -1,6 +1,6 @@
 """Where a hand-written loop spends its time, if neither its loader nor its step can run alone.
 
-A generator of the user's cannot be read alone without robbing the loop, and a step that is written
+A generator of the user's cannot be read alone without taking data from the loop, and a step written
 out in the loop's body cannot be called again. So the loop keeps running, and a thread looks at
 its stack: in the iterator that the loop reads, or in a function whose arrays go into the step
 (loading); in a framework (the step); or in neither (the user's own code between them).

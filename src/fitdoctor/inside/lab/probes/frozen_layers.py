@@ -66,7 +66,7 @@ def _timed(model: Any, batch: Any, loss: Any) -> WithoutFrozenLayers:
         rest = keras.models.clone_model(keras.Model(first.input, model.outputs))
         extractor = keras.Model(model.inputs, first.input)
     except (AttributeError, TypeError, ValueError) as error:
-        raise NotAvailable(f"the model cannot be cut behind its frozen layers: {error}") from error
+        raise NotAvailable(f"the model cannot be cut after its frozen layers: {error}") from error
     optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
     rest.compile(optimizer=optimizer, loss=loss, jit_compile=model.jit_compile)
     x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)

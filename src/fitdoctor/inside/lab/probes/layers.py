@@ -22,7 +22,7 @@ from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.model_state import all_layers
 from fitdoctor.inside.seams.models.layer_step import layer_step
 
-# Layers are timed only where a step is long enough for eager calls to tell.
+# Layers are timed only where a step is long beside the cost of eager calls.
 LAYER_STEP_NS = 3_000_000
 USERS_STEP_NS = {"tensorflow": 1_000_000, "jax": 200_000, "torch": 1_000_000}
 PART = 4  # layers are timed on the whole batch and on this fraction of it
@@ -31,7 +31,7 @@ MAX_ROWS = 64
 ALONE_SHARE = 0.08
 ALONE_LAYERS = 5
 # Settings of a layer that decide how it is computed.
-TELLING = (
+SHOWN_SETTINGS = (
     "units",
     "filters",
     "groups",
@@ -191,7 +191,7 @@ def _row(forward: Forward, ns: int, *, is_model: bool) -> LayerTime:
         output=output,
         settings={
             name: getattr(layer, name)
-            for name in TELLING
+            for name in SHOWN_SETTINGS
             if isinstance(getattr(layer, name, None), int | float | bool)
         },
     )

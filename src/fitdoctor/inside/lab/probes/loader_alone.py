@@ -90,7 +90,7 @@ class ReadAlone(Probe[LoaderAlone]):
     subjects = frozenset({Subject.FIT, Subject.LOOP})
 
     def wanted(self, context: Context) -> bool:
-        """Where the frozen step does not explain the real one.
+        """Where the frozen step does not explain the real one, or is not known yet.
 
         Beside an eager step always: beside a compiled one, which is far shorter, loading may
         matter.

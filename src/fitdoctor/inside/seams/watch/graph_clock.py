@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from fitdoctor.contract.limits import NS_PER_S
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.running_call import PURPOSES
 
@@ -42,7 +43,7 @@ class GraphClock:
             return None
         total = float(variable.numpy())
         before, self._read[purpose] = self._read.get(purpose, 0.0), total
-        return max(0, int((total - before) * 1e9))
+        return max(0, int((total - before) * NS_PER_S))
 
     def stop(self) -> Callable[[], None]:
         """Leave out what the steps wait from now on; returns what counts again.

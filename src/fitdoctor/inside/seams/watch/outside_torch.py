@@ -1,6 +1,6 @@
 """What a step on torch spends away from torch: from a value handed to Python to the next operation.
 
-Torch runs every step from Python, so that Python on the stack tells nothing. A step that leaves
+Torch runs every step from Python, so Python on the stack says nothing. A step that leaves
 for NumPy or a loop is known by the gap between its operations. `TorchFunctionMode` is torch's own
 public way to see them.
 """
@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from fitdoctor.contract.evidence.step import PythonInSteps
+from fitdoctor.contract.limits import NS_PER_S
 from fitdoctor.inside.ledger.callsite import user_frame
 
 # Methods that hand a tensor's values to Python.
@@ -64,7 +65,7 @@ def watch_absences(step: Callable[[], None], seconds: float) -> PythonInSteps:
             return result
 
     took = 0
-    while took < seconds * 1e9:
+    while took < seconds * NS_PER_S:
         begin = time.perf_counter_ns()
         with Watch():
             step()

@@ -12,7 +12,7 @@ OPTIMIZER_MODULE = "torch.optim.optimizer"
 
 
 def watch_torch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
-    """Ask torch, by its public hook for all optimizers, to tell of every update."""
+    """Have torch report every update, by its public hook for all optimizers."""
 
     def on_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if recorder.calls or recorder.suspended:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from fitdoctor.contract.evidence.pipeline import EarlyShuffle, OnePass
 from fitdoctor.findings.edits import SwapCalls
+from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.pricing.first_batch import Shared, epoch_ns
 from fitdoctor.rules.input.late_shuffle import RULE
@@ -12,18 +16,18 @@ STAGES = (
     stage("batch", 0),
     stage("shuffle", 1, buffer_size=3000),
     stage("map", 2),
-    stage("range", 3, inputs=[]),
+    stage("range", 3, inputs=()),
 )
 
 
-def one_pass(first: float, ns: float, batches: int = 100) -> dict:
-    return {"first_ns": round(first), "ns": round(ns), "batches": batches, "whole": True}
+def one_pass(first: float, ns: float, batches: int = 100) -> OnePass:
+    return OnePass(first_ns=round(first), ns=round(ns), batches=batches)
 
 
-def finding(late: dict, early: dict, **detail):
-    probes = {"trial_early_shuffle": {"stage": 1, "pass_as_written": late, "pass": early}}
+def finding(late: OnePass, early: OnePass, **detail: Any) -> Finding | None:
+    trial = EarlyShuffle(stage=1, as_written=late, changed=early)
     facts = {"steps_per_epoch": 100, **detail}
-    return RULE.detect(view(slow_pipeline(*STAGES, probes=probes, detail=facts)))
+    return RULE.detect(view(slow_pipeline(*STAGES, found=[trial], detail=facts)))
 
 
 def test_silent_without_a_trial() -> None:
@@ -48,6 +52,7 @@ def test_fires_on_the_stall_and_prices_the_epoch() -> None:
     found = finding(one_pass(2000 * MS, 2050 * MS), one_pass(20 * MS, 1010 * MS))
     assert found is not None
     assert found.gain.value == pytest.approx(2200 / 1020, rel=0.05)
+    assert found.where is not None
     assert found.where.line == 101
     assert "3000" in found.message
     assert found.cure.safety == "unsafe"
@@ -65,7 +70,11 @@ def test_loading_and_training_share_the_cores() -> None:
     assert epoch_ns(one_pass(100, 1090, 100), 10, 50.0, shared) == 600.0
 
 
-def test_the_map_is_moved_behind_the_shuffle() -> None:
+def test_the_map_is_moved_after_the_shuffle() -> None:
     found = finding(one_pass(2000 * MS, 2050 * MS), one_pass(20 * MS, 1010 * MS))
     assert found is not None
     assert found.cure.edits == (SwapCalls(Where("/user/data.py", 102), "map", "shuffle"),)
+
+
+def test_the_page_has_the_numbers_of_the_code() -> None:
+    assert "by at least 5 % of an epoch" in RULE.page

@@ -4,11 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from fitdoctor.findings.edits import SetKeyword
+from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.loading import InputFacts
+from fitdoctor.contract.evidence.step import FrozenBatch
+from fitdoctor.contract.places import CallLine
+from fitdoctor.findings.edits import Edit, SetKeyword
+from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.rules.input.no_overlap import RULE
 from fitdoctor.rules.input.serial_reads import RULE as SERIAL_READS
-from synthetic import MS, fit_workload, loader, view, windows
+from synthetic import MS, fit_workload, loader, timed, view
 
 
 def in_turns(
@@ -20,20 +25,27 @@ def in_turns(
     step_cores: float = 1.8,
     kind: str = "generator",
     waited: float | None = None,
-    made: dict | None = None,
-):
-    probes = {
-        "frozen_batch": windows(step, own_cores=step_cores),
-        "loader_alone": loader(load, cores=load_cores, user_share=1.0),
-        "input": {"kind": kind, "file": "/user/data.py", "line": 3, "made": made},
-    }
+    made: CallLine | None = None,
+    file: str | None = "/user/data.py",
+) -> View:
+    found = (
+        timed(FrozenBatch, step, own_cores=step_cores),
+        loader(load, cores=load_cores, user_share=1.0),
+        InputFacts(kind=kind, file=file, line=3, made=made),
+    )
     workload = fit_workload(
         period=round(period),
         step=round(period - waited if waited else step),
         wait=round(waited or period - step),
-        probes=probes,
+        found=found,
     )
     return view(workload, backend="torch")
+
+
+def fired(seen: View) -> Finding:
+    found = RULE.detect(seen)
+    assert found is not None
+    return found
 
 
 def test_silent_when_they_overlap_already() -> None:
@@ -41,13 +53,11 @@ def test_silent_when_they_overlap_already() -> None:
 
 
 def test_silent_when_they_run_side_by_side_and_share_the_cores() -> None:
-    seen = in_turns(65 * MS, 30 * MS, 35 * MS, waited=10 * MS)
-    assert RULE.detect(seen) is None
+    assert RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS, waited=10 * MS)) is None
 
 
 def test_silent_for_arrays_which_are_only_sliced() -> None:
-    seen = in_turns(65 * MS, 30 * MS, 35 * MS, kind="arrays")
-    assert RULE.detect(seen) is None
+    assert RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS, kind="arrays")) is None
 
 
 def test_silent_when_the_loader_is_far_slower() -> None:
@@ -64,11 +74,15 @@ def test_a_loader_that_waits_needs_no_core() -> None:
 
 
 def test_fires_when_they_take_turns() -> None:
-    found = RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS))
-    assert found is not None
+    found = fired(in_turns(65 * MS, 30 * MS, 35 * MS))
     assert found.gain.value == pytest.approx(65 / 35, rel=0.08)
     assert "PyDataset" in found.cure.summary
-    assert (found.where.file, found.where.line) == ("/user/data.py", 3)
+    assert found.where == Where("/user/data.py", 3)
+
+
+def test_data_made_unseen_is_placed_at_the_line_that_trains() -> None:
+    found = fired(in_turns(65 * MS, 30 * MS, 35 * MS, file=None))
+    assert found.where == Where("/user/train.py", 88)
 
 
 def test_serial_reads_leave_turns_to_this_rule() -> None:
@@ -77,12 +91,11 @@ def test_serial_reads_leave_turns_to_this_rule() -> None:
 
 
 def test_workers_are_given_where_the_loader_is_made() -> None:
-    place = {"file": "/user/t.py", "line": 8}
     where = Where("/user/t.py", 8)
 
-    def edits(kind: str, call: str):
-        made = {**place, "call": call}
-        return RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS, kind=kind, made=made)).cure.edits
+    def edits(kind: str, call: str) -> tuple[Edit, ...]:
+        made = CallLine(call=call, file="/user/t.py", line=8)
+        return fired(in_turns(65 * MS, 30 * MS, 35 * MS, kind=kind, made=made)).cure.edits
 
     (ahead,) = edits("generator", "rows")
     assert ahead.in_words() == "pass x of fit() as fitdoctor.read_ahead(…)"
@@ -96,10 +109,19 @@ def test_workers_are_given_where_the_loader_is_made() -> None:
 def test_a_generator_that_several_fits_read_is_not_read_ahead() -> None:
     seen = in_turns(65 * MS, 30 * MS, 35 * MS)
     twice = replace(seen.recorded, calls=seen.recorded.calls * 2)
-    found = RULE.detect(view(twice, backend="torch"))
-    assert found is not None
+    found = fired(view(twice, backend="torch"))
     assert (found.cure.safety, found.cure.edits) == ("advice", ())
 
 
 def test_reading_ahead_is_safe_only_where_nothing_random_is_drawn() -> None:
-    assert RULE.detect(in_turns(65 * MS, 30 * MS, 35 * MS)).cure.safety == "unsafe"
+    assert fired(in_turns(65 * MS, 30 * MS, 35 * MS)).cure.safety == "unsafe"
+
+
+@pytest.mark.parametrize("kind", ["PyDataset", "DataLoader"])
+def test_workers_on_torch_change_the_order(kind: str) -> None:
+    assert fired(in_turns(65 * MS, 30 * MS, 35 * MS, kind=kind)).cure.safety == "unsafe"
+
+
+def test_the_page_has_the_numbers_of_the_code() -> None:
+    assert "less than 1.5 steps" in RULE.page
+    assert "at least 75 % of each batch's loading" in RULE.page
