@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fitdoctor.contract.errors import RecordingError
 from fitdoctor.contract.reader import read_recording
+from fitdoctor.contract.records import Recording
+from fitdoctor.devices.judgement import device_run, judge
 from fitdoctor.diagnosis import diagnose
+from fitdoctor.report.device_comparison import devices_text
 from fitdoctor.report.export.perfetto_trace import perfetto_trace
 from fitdoctor.report.export.steps_csv import steps_csv
 from fitdoctor.report.html.page import render as render_page
@@ -55,12 +59,21 @@ def run_one(path: Path, tally: Tally, *, exports: bool) -> None:
         ):
             text.encode("utf-8")
         suspected(recording, ("jax",))
+        _devices(recording)
         if exports:
             perfetto_trace(recording)
             hidden, shared = without_source(diagnosis, recording)
             render_page(hidden, shared, cwd="/u")
     except Exception as error:  # noqa: BLE001 - any is a failure, and counted
         _failed(error, tally)
+
+
+def _devices(recording: Recording) -> None:
+    """The recording as that of both devices, as `fitdoctor devices` reads it."""
+    run = device_run("cpu", recording)
+    if not isinstance(run, str):
+        json.dumps(judge({"cpu": run}, ()).to_json())
+        devices_text(judge({"cpu": run, "gpu": replace(run, name="gpu")}, ()))
 
 
 def _failed(error: Exception, tally: Tally) -> None:

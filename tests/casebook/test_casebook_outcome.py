@@ -8,7 +8,7 @@ from casebook.gain import Gain
 from casebook.judge import Judgement, Predicted
 from casebook.outcome import Outcome, count_right, median_error, to_json
 from casebook.table import row, summary, wrong_lines
-from fitdoctor.contract.records import Machine
+from fitdoctor.contract.records import Accelerator, Machine
 
 
 @pytest.fixture
@@ -77,6 +77,7 @@ def test_a_machine_without_a_gpu_skips_what_needs_one(make_case, monkeypatch):
 def test_what_a_case_needs(make_case):
     import casebook.__main__ as command
 
-    assert command.missing_here(make_case(), {}) == ""
-    assert command.missing_here(make_case(needs='"gpu"'), {"accelerators": []}) == "needs a GPU"
-    assert command.missing_here(make_case(needs='"gpu"'), {"accelerators": [{}]}) == ""
+    assert command.missing_here(make_case(), Machine()) == ""
+    assert command.missing_here(make_case(needs='"gpu"'), Machine()) == "needs a GPU"
+    with_gpu = Machine(accelerators=(Accelerator(),))
+    assert command.missing_here(make_case(needs='"gpu"'), with_gpu) == ""

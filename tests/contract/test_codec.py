@@ -96,6 +96,10 @@ def test_of_details_only_what_does_not_fit_is_left_out() -> None:
     assert decode_known(One, None) == One()
 
 
+def test_a_null_byte_cannot_pass_into_a_path() -> None:
+    assert decode(CodeLine, {"file": "/u/a\0.py", "line": 3}).file == "/u/a?.py"
+
+
 def test_half_a_surrogate_pair_cannot_pass() -> None:
     text = decode(One, {"text": "a\ud800b"}).text
     assert text == "a?b"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs.batch_maker import batch_maker
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 
 class Rows:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.backends.device_work import device_work, union
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 spans = st.lists(
     st.tuples(st.integers(0, 1000), st.integers(0, 200)).map(lambda pair: (pair[0], sum(pair)))

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from fitdoctor.inside.lab.apparatus.grain_timing import grain_stages
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs.grain_chain import stages
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 grain = pytest.importorskip("grain")
 

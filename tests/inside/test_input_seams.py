@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.backends.tensorflow import TensorFlowBackend, first_generator_batch
 from fitdoctor.inside.seams.inputs.describe import describe_input
 from fitdoctor.inside.seams.inputs.generators import timed_generator
@@ -28,6 +27,7 @@ from fitdoctor.inside.seams.inputs.second_reader import (
 )
 from fitdoctor.inside.seams.inputs.tf_functions import is_random
 from fitdoctor.inside.seams.inputs.tf_pipeline import inputs_of
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 tf = pytest.importorskip("tensorflow")
 keras = pytest.importorskip("keras")

@@ -24,11 +24,11 @@ from fitdoctor.inside.lab.probes.packed import KeepOnDisk
 from fitdoctor.inside.lab.probes.parallel_map import MapInParallel
 from fitdoctor.inside.lab.probes.record_files import record_files
 from fitdoctor.inside.ledger.recorder import Recorder
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs import tf_edits, tf_stages
 from fitdoctor.inside.seams.inputs.generators import one_shot_source
 from fitdoctor.inside.seams.inputs.tf_pipeline import SOURCES, TRANSFORMATIONS, made_of, substituted
 from fitdoctor.inside.seams.inputs.tf_plan import carried_out
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.measures]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs.validation_rows import validation_rows
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 tf = pytest.importorskip("tensorflow")
 X, Y = np.arange(60, dtype="float32").reshape(20, 3), np.arange(20)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fake_context import quick_windows
 
 from fitdoctor.inside.lab.probe import NotAvailable
 from fitdoctor.inside.lab.probes.frozen_layers import has_frozen_layers, without_frozen_layers
@@ -64,6 +65,7 @@ def test_a_second_way_around_the_frozen_layers() -> None:
         without_frozen_layers(model, BATCH, "mse")
 
 
+@pytest.mark.usefixtures(quick_windows.__name__)
 def test_the_rest_is_trained_in_a_copy() -> None:
     base = chain(dense(16), dense(4))
     base.trainable = False

@@ -141,7 +141,7 @@ def test_a_loop_over_a_pipeline_is_probed_once_its_loader_was_timed() -> None:
     context.close()
 
 
-def test_iterators_stay_open_until_the_examination_ends() -> None:
+def test_iterators_stay_open_until_the_context_is_closed() -> None:
     context = pipeline_context(rows().batch(4))
     found = pipeline_bench(context)
     assert found is not None

@@ -8,8 +8,8 @@ import pytest
 from fitdoctor.contract.evidence.validation import ValidationPasses
 from fitdoctor.inside.lab.probes.validation_passes import validation_passes
 from fitdoctor.inside.ledger.recorder import Recorder
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs import tf_stages
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 tf = pytest.importorskip("tensorflow")
 

@@ -15,7 +15,7 @@ tf = pytest.importorskip("tensorflow")
 np = pytest.importorskip("numpy")
 
 import fitdoctor  # noqa: E402
-from fitdoctor.inside.seams.inputs import chunked_rows as chunks
+from fitdoctor.inside.seams.inputs import chunked_rows as chunks  # noqa: E402
 
 
 def elements(dataset: Any) -> list[list[tuple[str, tuple[int, ...], str]]]:

@@ -13,9 +13,9 @@ tf = pytest.importorskip("tensorflow")
 
 import fitdoctor  # noqa: E402
 from fitdoctor.contract.errors import UsageError  # noqa: E402
-from fitdoctor.inside.seams.inputs import tf_adopt
+from fitdoctor.inside.seams.inputs import tf_adopt  # noqa: E402
 from fitdoctor.inside.seams.inputs.tf_pipeline import made_of  # noqa: E402
-from fitdoctor.library import tf_speedup
+from fitdoctor.library import tf_speedup  # noqa: E402
 
 GB = 10**9
 SOURCES = [

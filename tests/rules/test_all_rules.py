@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -89,6 +90,17 @@ def test_a_rule_has_a_whole_page(rule: Rule) -> None:
         assert section(rule.page, name).strip()
     assert rule.summary
     assert rule.safety in ("safe", "unsafe", "advice")
+
+
+def test_the_page_must_name_the_rule() -> None:
+    with pytest.raises(TypeError, match="must begin with '# name \\(CODE\\)'"):
+        type("Nameless", (Rule,), {"__module__": __name__})
+
+
+def test_pages_are_there_where_python_drops_docstrings() -> None:
+    code = "from fitdoctor.rules import all_rules; print(*(r.page for r in all_rules()), sep='')"
+    printed = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True)
+    assert printed.stdout == "".join(rule.page for rule in RULES) + "\n", printed.stderr
 
 
 @every_rule

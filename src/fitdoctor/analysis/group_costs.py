@@ -10,8 +10,8 @@ from fitdoctor.analysis.costs import Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
 from fitdoctor.analysis.rows import compile_events
 from fitdoctor.analysis.start_up import covered
+from fitdoctor.contract import groups
 from fitdoctor.contract.evidence.loop import CallAlternatives
-from fitdoctor.contract.limits import GROUP_CALLS, GROUP_STEPS_PER_CALL
 from fitdoctor.contract.records import CallRow, RecordedWorkload
 
 # Keras makes a pipeline for every call on TensorFlow: that is the call's start, no retracing.
@@ -22,12 +22,8 @@ Span = tuple[int, int]  # begin, end
 
 def is_group(workload: RecordedWorkload) -> bool:
     """Many calls of a few steps each: what each call costs beside its steps is what counts."""
-    calls = workload.calls
-    if workload.kind.endswith("_on_batch"):
-        return len(calls) >= 2
-    if len(calls) < GROUP_CALLS:
-        return False
-    return sum(call.steps for call in calls) <= GROUP_STEPS_PER_CALL * len(calls)
+    steps = sum(call.steps for call in workload.calls)
+    return groups.is_group(workload.kind, len(workload.calls), steps)
 
 
 def group_costs(

@@ -82,9 +82,7 @@ class ShapeType(click.ParamType[tuple[int, int]]):
 @click.option("--unbatch", is_flag=True, help="The function gives batches: store their rows.")
 @click.option("--skip-bad", is_flag=True, help="Leave out items that are bad, and list them.")
 @click.option("--verify", "check", is_flag=True, help="Read everything back and compare.")
-@click.option(
-    "--force", is_flag=True, help="Start from scratch; delete an earlier pack in DEST."
-)
+@click.option("--force", is_flag=True, help="Start from scratch; delete an earlier pack in DEST.")
 @shared.quiet
 def command(
     *,

@@ -74,8 +74,11 @@ def decode_known(kind: type[Record], value: Any) -> Record:
 
 
 def as_text(value: str) -> str:
-    """Text that can be written anywhere: halves of surrogate pairs are replaced."""
-    return value.encode("utf-8", "replace").decode("utf-8")
+    """Text that can be written anywhere: halves of surrogate pairs and null bytes are replaced.
+
+    No path may hold a null byte: it would raise wherever the path is used.
+    """
+    return value.replace("\0", "?").encode("utf-8", "replace").decode("utf-8")
 
 
 @functools.cache

@@ -20,13 +20,13 @@ from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.proof import batch_tap
 from fitdoctor.inside.proof.learning_watch import EveryStep, LearningWatch
 from fitdoctor.inside.proof.step_limit import LimitWatch
-from fitdoctor.inside.seams.backends import jax
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.choose import backend_named
 from fitdoctor.inside.seams.inputs import constructed, data_loader, hdf5, tf_stages
 from fitdoctor.inside.seams.watch import (
     graph_clock,
     jax_calls,
+    jax_compiles,
     keras_callbacks,
     keras_optimizer,
     keras_trainer,
@@ -204,7 +204,7 @@ def _on_tf_iterators(
 
 
 def _on_jax(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
-    jax.watch_compiles(recorder, module)
+    jax_compiles.watch_compiles(recorder, module)
     jax_calls.watch_jit(recorder, loops, module)
 
 

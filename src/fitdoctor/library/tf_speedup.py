@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs import tf_adopt, tf_edits
 from fitdoctor.inside.seams.inputs.tf_stages import Stage, walk
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 # Ops that give the same elements for the same input, in order, in every pass.
 _STEADY = frozenset(

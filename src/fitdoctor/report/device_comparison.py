@@ -134,7 +134,7 @@ def _size(value: float | None) -> str:
 
 def _memory(run: DeviceRun) -> Iterator[str]:
     peak, whole = run.device.peak_bytes, run.device.memory_bytes
-    if peak and whole:
+    if peak and whole and run.steps:
         largest = max(run.steps)
         yield (
             f"{run.device.name}: {peak / 2**30:.1f} of {whole / 2**30:.0f} GiB used at most, "

@@ -43,4 +43,4 @@ def over_time(workload: DiagnosedWorkload) -> Iterator[str]:
     if stalls is not None:
         causes = ", ".join(f"{count} {cause}" for cause, count in stalls.causes.items())
         steps = f"{stalls.count} step{'s' if stalls.count != 1 else ''}"
-        yield f"stalls: {steps} lost {duration(stalls.ns)} together ({causes})"
+        yield f"stalls: {steps} lost {duration(stalls.ns)} ({causes})"

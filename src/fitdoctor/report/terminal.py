@@ -225,8 +225,10 @@ def _next_commands(shown: list[DiagnosedWorkload]) -> RenderableType:
         if safety in marks
     ]
     lines = [Text("  " + "   ".join(legend), style="dim")] if legend else []
-    why = f"why: fitdoctor rule {clean(findings[0].rule)} · " if findings else ""
+    if findings:
+        lines.append(Text(f"  why:   fitdoctor rule {clean(findings[0].rule)}"))
     edited = {f.as_edited.cure.safety for f in findings if f.as_edited.cure.edits}
-    unsafe = "" if "safe" in edited else " --unsafe"
-    cure = f"cure: fitdoctor fix{unsafe} --diff · " if edited else ""
-    return Group(*lines, Text(f"  {why}{cure}again: fitdoctor report"))
+    if edited:
+        unsafe = "" if "safe" in edited else " --unsafe"
+        lines.append(Text(f"  cure:  fitdoctor fix{unsafe} --diff"))
+    return Group(*lines, Text("  again: fitdoctor report"))

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import abc
+import ast
+import inspect
+import re
+import sys
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import ClassVar
 
 from fitdoctor.analysis.view import View
@@ -11,18 +17,24 @@ from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import Where, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
+from fitdoctor.rules.page import page
 
 EvidenceValue = float | int | str | bool | None
 
 
 class Rule(abc.ABC):
-    """A pattern that makes training slow, recognised by measured evidence."""
+    """A pattern that makes training slow, recognised by measured evidence.
+
+    The docstring of a rule's file is its page, whose first line `# name (CODE)` names the rule.
+    """
 
     code: ClassVar[str]
     name: ClassVar[str]
-    summary: ClassVar[str]
     page: ClassVar[str]
+    summary: ClassVar[str]
     safety: ClassVar[Safety]
+    # Where the page takes numbers from that are no constants of the rule's own file.
+    numbers_from: ClassVar[tuple[ModuleType, ...]] = ()
     # Codes of rules that say more about the same time: beside one of them this one is silent.
     explained_by: ClassVar[frozenset[str]] = frozenset()
     # Rules with the same word here explain the same waiting in different ways: one is right, the
@@ -30,6 +42,16 @@ class Rule(abc.ABC):
     rivals_over: ClassVar[str] = ""
     # Listed only where no other rule found anything.
     is_last_resort: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        file = sys.modules[cls.__module__]
+        # `python -OO` drops docstrings.
+        text = file.__doc__ or ast.get_docstring(ast.parse(inspect.getsource(file)), clean=False)
+        cls.page = page(text, ChainMap(*map(vars, (file, *cls.numbers_from))))
+        heading = re.match(r"# ([a-z-]+) \(([A-Z]+\d+)\)\n", cls.page)
+        if heading is None:
+            raise TypeError(f"the docstring of {file.__name__} must begin with '# name (CODE)'")
+        cls.name, cls.code = heading.groups()
 
     @abc.abstractmethod
     def detect(self, view: View) -> Finding | None:

@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from fitdoctor.contract.results import recorded_name
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 if TYPE_CHECKING:
     from fitdoctor.inside.lab.context import Context

@@ -14,7 +14,7 @@ from typing import Any
 
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.proof.fingerprint import as_array
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 
 class HandedWeights:

@@ -32,7 +32,7 @@ from fitdoctor.inside.proof.handed_weights import HandedWeights
 from fitdoctor.inside.proof.step_limit import StepCount, end_script
 from fitdoctor.inside.proof.weights import models_found, weights_now
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 KEPT_OUTPUTS = 4096  # numbers of a prediction that are kept to tell close from different
 _GIVEN = ("x", "y", "sample_weight")

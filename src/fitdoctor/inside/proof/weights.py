@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from fitdoctor.inside.proof.fingerprint import as_array
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 
 def weights_now(model: Any, result: Any) -> dict[str, Any]:

@@ -43,7 +43,6 @@ from fitdoctor.findings.edits import Edit, SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.findings.place import ANYWHERE
 from fitdoctor.intervals import Interval
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
 
@@ -52,16 +51,9 @@ WORTH_SHARE = 0.05
 EVERY_EPOCHS = 5
 TIME_ERROR = 0.1
 
-PAGE = page(__doc__, globals())
-
 
 class FrequentCheckpoint(Rule):
-    """CB003."""
-
-    code = "CB003"
-    name = "frequent-checkpoint"
     summary = "saving the model or its summaries takes the time"
-    page = PAGE
     safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

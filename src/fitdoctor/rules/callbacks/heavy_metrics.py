@@ -37,20 +37,12 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.pricing.model_change import saved_by_change
 from fitdoctor.pricing.worth import WORTH_GAIN
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
 
-PAGE = page(__doc__, globals())
-
 
 class HeavyMetrics(Rule):
-    """CB004."""
-
-    code = "CB004"
-    name = "heavy-metrics"
     summary = "metrics take a large part of every step"
-    page = PAGE
     safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

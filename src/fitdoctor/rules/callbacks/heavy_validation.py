@@ -47,7 +47,6 @@ from fitdoctor.contract.places import CallLine
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.intervals import Interval
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import validated_every
 from fitdoctor.units import duration, percent
@@ -65,16 +64,9 @@ WORTH_FASTER = 1.5
 WORTH_LARGER = 1.25
 PASS_ERROR = 0.2
 
-PAGE = page(__doc__, globals())
-
 
 class HeavyValidation(Rule):
-    """CB002."""
-
-    code = "CB002"
-    name = "heavy-validation"
     summary = "validation takes a large part of the time"
-    page = PAGE
     safety = "unsafe"
     # Validation that has to skip what training uses takes long for that reason.
     explained_by = frozenset({"IN007"})

@@ -53,7 +53,6 @@ from fitdoctor.findings.edits import Edit, SkipBatches
 from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import saved_leaving
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.keras_callbacks import BUILT_IN_CALLBACKS
 from fitdoctor.units import duration, percent
@@ -68,17 +67,11 @@ MOSTLY_CALLBACK = 0.5
 MOST_OF_THE_WORK = 0.8
 RARELY = 3
 
-PAGE = page(__doc__, vars(ranking) | globals())
-
 
 class PerBatchCallback(Rule):
-    """CB001."""
-
-    code = "CB001"
-    name = "per-batch-callback"
     summary = "a callback does real work after every batch"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (ranking,)
 
     def is_explained(
         self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]

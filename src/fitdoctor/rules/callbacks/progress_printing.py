@@ -40,20 +40,12 @@ from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import place_of
 from fitdoctor.pricing.worth import WORTH_GAIN
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
 
-PAGE = page(__doc__, globals())
-
 
 class ProgressPrinting(Rule):
-    """CB005."""
-
-    code = "CB005"
-    name = "progress-printing"
     summary = "the progress bar takes a noticeable part of very short steps"
-    page = PAGE
     safety = "safe"
     # Steps started together print together.
     explained_by = frozenset({"HO002", "HO004"})

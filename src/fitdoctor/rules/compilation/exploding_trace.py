@@ -42,7 +42,6 @@ from fitdoctor.findings.edits import DropKeyword, Edit
 from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.findings.place import ANYWHERE
 from fitdoctor.intervals import Interval
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration
 
@@ -53,16 +52,9 @@ ERROR = 0.15
 # Without a copy to compare with, this is what tracing a rolled-up loop takes.
 ROLLED_TRACE_NS = 1e9
 
-PAGE = page(__doc__, globals())
-
 
 class ExplodingTrace(Rule):
-    """CO003."""
-
-    code = "CO003"
-    name = "exploding-trace"
     summary = "tracing the first step takes longer than the training"
-    page = PAGE
     safety = "unsafe"
     # Tracing that recurs is not one long start.
     explained_by = frozenset({"CO001", "CO002"})

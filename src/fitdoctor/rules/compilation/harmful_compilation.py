@@ -39,20 +39,12 @@ from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.pricing.model_change import saved_by_change
 from fitdoctor.pricing.worth import WORTH_GAIN
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration
 
-PAGE = page(__doc__, globals())
-
 
 class HarmfulCompilation(Rule):
-    """CO004."""
-
-    code = "CO004"
-    name = "harmful-compilation"
     summary = "jit_compile makes the step slower"
-    page = PAGE
     safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

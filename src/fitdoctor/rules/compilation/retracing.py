@@ -67,7 +67,6 @@ from fitdoctor.findings.edits import TENSORFLOW, Edit, HoistCompile, WrapArgumen
 from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import saved_leaving
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.batch_shapes import FEW_SHAPES, different_shapes
 from fitdoctor.rules.support.places import compile_place
@@ -83,17 +82,11 @@ MOSTLY_TRACING = 0.9
 MOST_CHARACTERS = 160
 _CHANGED = re.compile(r"(\w+): Literal\[(.+?)\] -> Literal\[(.+)\]")
 
-PAGE = page(__doc__, vars(ranking) | globals())
-
 
 class Retracing(Rule):
-    """CO001."""
-
-    code = "CO001"
-    name = "retracing"
     summary = "the step is traced or compiled again and again"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (ranking,)
 
     def detect(self, view: View) -> Finding | None:
         """Repeated traces of one model or function, and what they cost."""

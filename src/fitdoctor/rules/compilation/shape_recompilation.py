@@ -52,7 +52,6 @@ from fitdoctor.findings import ranking
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import saved_leaving
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.batch_shapes import FEW_SHAPES, different_shapes, shapes_of
 from fitdoctor.units import duration
@@ -64,17 +63,11 @@ MOSTLY_COMPILING = 0.5
 # Compilations per shape, from which on they are not paid just once.
 RECURS = 1.5
 
-PAGE = page(__doc__, vars(ranking) | globals())
-
 
 class ShapeRecompilation(Rule):
-    """CO002."""
-
-    code = "CO002"
-    name = "shape-recompilation"
     summary = "the step is compiled again for every new batch shape"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (ranking,)
 
     def detect(self, view: View) -> Finding | None:
         """Compilations of one function for many shapes, and what they cost."""

@@ -39,7 +39,6 @@ from fitdoctor.findings.edits import OS, AddSetting, Edit
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.pricing import worth
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
@@ -51,17 +50,11 @@ NO_GPU = {
     "torch": ("CUDA_VISIBLE_DEVICES", "-1"),
 }
 
-PAGE = page(__doc__, vars(worth))
-
 
 class AcceleratorSlower(Rule):
-    """EN003."""
-
-    code = "EN003"
-    name = "accelerator-slower"
     summary = "the GPU is slower than the CPU for this model and batch"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (worth,)
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs without the GPU are faster."""

@@ -38,24 +38,17 @@ from fitdoctor.findings.edits import DropSetting, Edit
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import ANYWHERE, Where
 from fitdoctor.pricing import worth
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
 
 HIDES_THE_GPU = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "jax_platforms")
 
-PAGE = page(__doc__, vars(worth))
-
 
 class AcceleratorUnused(Rule):
-    """EN001."""
-
-    code = "EN001"
-    name = "accelerator-unused"
     summary = "there is a GPU that Keras does not use, and it would be faster"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (worth,)
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs that see the GPU are faster."""

@@ -37,22 +37,15 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.device import Device
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import worth
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
 
-PAGE = page(__doc__, vars(worth))
-
 
 class DevicesNotScaling(Rule):
-    """EN005."""
-
-    code = "EN005"
-    name = "devices-not-scaling"
     summary = "one device alone is faster than several"
-    page = PAGE
     safety = "advice"
+    numbers_from = (worth,)
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs on one device are faster."""

@@ -50,7 +50,6 @@ from fitdoctor.contract.evidence.step import PartOfBatch
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.model_change import tried_change
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
 
@@ -64,16 +63,9 @@ ENOUGH_STEPS = 3
 # With more memory, at least this part of the lost time is saved.
 LEAST_SAVED = 0.7
 
-PAGE = page(__doc__, globals())
-
 
 class MemoryPressure(Rule):
-    """EN008."""
-
-    code = "EN008"
-    name = "memory-pressure"
     summary = "memory is full, and training waits for the disk, or for room on the GPU"
-    page = PAGE
     safety = "advice"
 
     def detect(self, view: View) -> Finding | None:

@@ -36,7 +36,6 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
@@ -45,16 +44,9 @@ from fitdoctor.units import duration
 WORTH_OTHER_BACKEND = 1.25
 BACKENDS = ("tensorflow", "jax", "torch")
 
-PAGE = page(__doc__, globals())
-
 
 class SlowerBackend(Rule):
-    """EN006."""
-
-    code = "EN006"
-    name = "slower-backend"
     summary = "the same script is faster on another backend"
-    page = PAGE
     safety = "advice"
     is_last_resort = True
 

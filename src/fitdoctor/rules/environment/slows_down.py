@@ -45,7 +45,6 @@ from fitdoctor.analysis.rows import Row, rows_of
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration
 
@@ -65,16 +64,9 @@ NOISE = 0.05
 # The first third may have been faster for another reason, too.
 LOWER_END = 0.85
 
-PAGE = page(__doc__, globals())
-
 
 class SlowsDown(Rule):
-    """EN004."""
-
-    code = "EN004"
-    name = "slows-down"
     summary = "steps become slower and slower"
-    page = PAGE
     safety = "advice"
     # Recompiling makes some steps slower than others.
     explained_by = frozenset({"CO001", "CO002"})

@@ -39,7 +39,6 @@ from fitdoctor.findings.edits import DropSetting, Edit
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import ANYWHERE, Where
 from fitdoctor.pricing import worth
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
@@ -50,17 +49,11 @@ SETTINGS = {
     "torch": ("set_num_threads", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
 }
 
-PAGE = page(__doc__, vars(worth))
-
 
 class ThreadQuotaMismatch(Rule):
-    """EN002."""
-
-    code = "EN002"
-    name = "thread-quota-mismatch"
     summary = "more threads than the cores they may use"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (worth,)
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs with fewer threads are faster."""

@@ -42,7 +42,6 @@ from fitdoctor.contract.evidence.device import Device
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration
 
@@ -55,16 +54,9 @@ LATENCY_SHARE = 0.6
 NARROWER = 0.75
 LEAST_SAVED = 1 / 3
 
-PAGE = page(__doc__, globals())
-
 
 class TransferBound(Rule):
-    """EN007."""
-
-    code = "EN007"
-    name = "transfer-bound"
     summary = "copying batches to the GPU takes a large part of the step"
-    page = PAGE
     safety = "advice"
 
     def detect(self, view: View) -> Finding | None:

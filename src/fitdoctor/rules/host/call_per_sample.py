@@ -50,7 +50,6 @@ from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.findings.edits import Edit, RenameCall
 from fitdoctor.findings.finding import Cure, Finding, Safety, Where
 from fitdoctor.intervals import Interval
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, factor
 
@@ -63,17 +62,11 @@ AS_FAST = 1.2
 # Arrays of one batch, which the other calls take as they are.
 ARRAYS = ("ndarray", "Tensor", "ArrayImpl")
 
-PAGE = page(__doc__, vars(limits) | globals())
-
 
 class CallPerSample(Rule):
-    """HO001."""
-
-    code = "HO001"
-    name = "call-per-sample"
     summary = "predict, fit or evaluate is called for one small batch at a time"
-    page = PAGE
     safety = "safe"
+    numbers_from = (limits,)
 
     def detect(self, view: View) -> Finding | None:
         """A group of short calls, and a measured alternative that is faster."""

@@ -60,7 +60,6 @@ from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword, Dro
 from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import saved_leaving
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import compile_place
 from fitdoctor.units import duration
@@ -72,16 +71,9 @@ STAND_IN = Interval(1.25, 1.0, 1.7)
 # How well the ledger alone knows the body of a loop.
 BODY_ERROR = 0.05
 
-PAGE = page(__doc__, globals())
-
 
 class EagerExecution(Rule):
-    """HO004."""
-
-    code = "HO004"
-    name = "eager-execution"
     summary = "the training step runs op by op in Python instead of compiled"
-    page = PAGE
     safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

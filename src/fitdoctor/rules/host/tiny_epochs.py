@@ -49,7 +49,6 @@ from fitdoctor.findings.finding import Cure, Finding, Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.array_conversion import conversions, later_start_up
 from fitdoctor.pricing.joint import gain
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.keras_callbacks import BUILT_IN_CALLBACKS
 from fitdoctor.rules.support.places import validated_every
@@ -69,16 +68,9 @@ COST_ERROR = 0.15
 # Arrays that take this share of the start of a call explain it.
 ARRAYS_SHARE = 0.3
 
-PAGE = page(__doc__, globals())
-
 
 class TinyEpochs(Rule):
-    """HO003."""
-
-    code = "HO003"
-    name = "tiny-epochs"
     summary = "what is done once per epoch takes longer than its few steps"
-    page = PAGE
     safety = "unsafe"
     # Processes that start and end with every epoch are what lies between epochs.
     explained_by = frozenset({"IN008"})

@@ -61,7 +61,6 @@ from fitdoctor.pricing.joint import gain
 from fitdoctor.pricing.larger_batch import best_batch, step_at
 from fitdoctor.pricing.loading import input_is_slow
 from fitdoctor.pricing.steps_together import MOST_LOOP_NS, best_together
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.keras_callbacks import BUILT_IN_CALLBACKS
 from fitdoctor.rules.support.places import (
@@ -86,17 +85,11 @@ WORTH_LISTING = 1.05
 # Where the input is this much of the limit, cheaper steps would only wait longer.
 INPUT_LIMITED = 1.5
 
-PAGE = page(__doc__, vars(larger_batch) | vars(steps_together) | globals())
-
 
 class TinySteps(Rule):
-    """HO002."""
-
-    code = "HO002"
-    name = "tiny-steps"
     summary = "starting a step costs more than computing it"
-    page = PAGE
     safety = "safe"
+    numbers_from = (larger_batch, steps_together)
     # A step has another cost altogether on the device that suits it, and a recurrence in one
     # kernel has few operations to start.
     explained_by = frozenset({"EN003", "MO001"})

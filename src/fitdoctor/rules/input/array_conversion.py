@@ -53,7 +53,6 @@ from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.array_conversion import conversions, later_start_up
 from fitdoctor.pricing.joint import gain
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, size
 
@@ -73,8 +72,6 @@ MOST_OF_IT = 0.5
 FEW_STEPS = 50
 POSITIONS = {"x": 0, "y": 1}
 
-PAGE = page(__doc__, globals())
-
 
 class Plan(NamedTuple):
     """One way to avoid the conversions: what it saves of which part, and its words."""
@@ -91,12 +88,7 @@ class Plan(NamedTuple):
 
 
 class ArrayConversion(Rule):
-    """IN009."""
-
-    code = "IN009"
-    name = "array-conversion"
     summary = "every call, or epoch, copies or casts the whole arrays again"
-    page = PAGE
     safety = "safe"
 
     def detect(self, view: View) -> Finding | None:

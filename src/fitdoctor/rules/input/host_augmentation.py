@@ -49,7 +49,6 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support import slow_loader
 from fitdoctor.rules.support.places import input_place, stage_place
@@ -60,17 +59,11 @@ BUSY_SHARE = 0.8
 # The accelerator is this much faster at the same augmentation (usual, least, most).
 FASTER_THERE = Interval(10.0, 2.0, 50.0)
 
-PAGE = page(__doc__, vars(loading) | vars(slow_loader) | globals())
-
 
 class HostAugmentation(Rule):
-    """IN013."""
-
-    code = "IN013"
-    name = "host-augmentation"
     summary = "random augmentation fills the CPU while the accelerator waits"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (loading, slow_loader)
     rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:

@@ -42,22 +42,15 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.pipeline import EarlyShuffle
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import first_batch
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import maps_behind, stage_place
 from fitdoctor.units import duration
 
-PAGE = page(__doc__, vars(first_batch))
-
 
 class LateShuffle(Rule):
-    """IN006."""
-
-    code = "IN006"
-    name = "late-shuffle"
     summary = "a shuffle buffer of finished elements is refilled before every epoch"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (first_batch,)
 
     def detect(self, view: View) -> Finding | None:
         """A pass with the shuffle moved starts sooner."""

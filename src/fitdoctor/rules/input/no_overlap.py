@@ -48,7 +48,6 @@ from fitdoctor.analysis.loader import Loader
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import loading
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import input_place, loader_options
 from fitdoctor.rules.support.read_ahead import ahead
@@ -64,17 +63,11 @@ CORES_SHARE = 0.95
 # A loader that uses no more than this waits: it needs no core of its own.
 WAITING_CORES = 0.3
 
-PAGE = page(__doc__, vars(loading) | globals())
-
 
 class NoOverlap(Rule):
-    """IN010."""
-
-    code = "IN010"
-    name = "no-overlap"
     summary = "loading and training take turns instead of running side by side"
-    page = PAGE
     safety = "safe"
+    numbers_from = (loading,)
     rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:

@@ -56,7 +56,6 @@ from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
 from fitdoctor.pricing.worth import WORTH_GAIN
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import maps_behind, stage_place
 from fitdoctor.rules.support.slow_loader import crossing_of
@@ -74,17 +73,11 @@ CROSSINGS_PER_BATCH = Interval(2.0, 1.0, 4.0)
 # Stages that may lie between a batch and the maps that the trial moved after it.
 HANDED_ON = frozenset({"cache", "prefetch", "repeat", "shuffle", "skip", "take"})
 
-PAGE = page(__doc__, vars(loading) | globals())
-
 
 class PerElementPipeline(Rule):
-    """IN005."""
-
-    code = "IN005"
-    name = "per-element-pipeline"
     summary = "elements are handled one by one, which costs more than the work on them"
-    page = PAGE
     safety = "safe"
+    numbers_from = (loading,)
     rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:

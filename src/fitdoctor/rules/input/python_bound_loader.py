@@ -75,7 +75,6 @@ from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import loading, python_loader
 from fitdoctor.pricing.python_loader import MOSTLY_NATIVE, Way
 from fitdoctor.pricing.worker_processes import worker_processes
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support import places, slow_loader
 from fitdoctor.rules.support.kept_output import is_read_again, kept_bytes
@@ -92,17 +91,11 @@ PYTHON_MADE = frozenset({"PyDataset", "DataLoader", "generator"})
 # What an edit must gain to be offered beside the rewrite: it costs memory or more processes.
 WORTH_EDITING = 1.15
 
-PAGE = page(__doc__, vars(loading) | vars(python_loader) | vars(slow_loader) | globals())
-
 
 class PythonBoundLoader(Rule):
-    """IN001."""
-
-    code = "IN001"
-    name = "python-bound-loader"
     summary = "Python code makes the batches, one core at a time, and training waits for it"
-    page = PAGE
     safety = "advice"
+    numbers_from = (loading, python_loader, slow_loader)
     rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:

@@ -62,7 +62,6 @@ from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.kept_output import is_read_again, kept_bytes
 from fitdoctor.rules.support.places import cached_after, packed_after, record_source, stage_place
@@ -71,17 +70,11 @@ from fitdoctor.units import duration, size
 # Batching first removes at least this part of what a cache would: then overhead is the cause.
 OVERHEAD_PART = 0.7
 
-PAGE = page(__doc__, vars(loading) | globals())
-
 
 class RecomputedPreprocessing(Rule):
-    """IN004."""
-
-    code = "IN004"
-    name = "recomputed-preprocessing"
     summary = "the same decoding or parsing is done again in every epoch, and training waits"
-    page = PAGE
     safety = "safe"
+    numbers_from = (loading,)
 
     def detect(self, view: View) -> Finding | None:
         """A cache was tried, is faster, fits, and the data is read more than once."""

@@ -64,7 +64,6 @@ from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support import slow_loader
 from fitdoctor.rules.support.other_cure import with_cure
@@ -83,17 +82,11 @@ NOISE_SHARE = 0.05
 # Fields of a result that are places, not evidence.
 PLACES = ("file", "line", "opened_file", "opened_line")
 
-PAGE = page(__doc__, vars(loading) | vars(slow_loader) | globals())
-
 
 class ScatteredReads(Rule):
-    """IN011."""
-
-    code = "IN011"
-    name = "scattered-reads"
     summary = "batches are collected from all over a file, or from a file per sample"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (loading, slow_loader)
     rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:

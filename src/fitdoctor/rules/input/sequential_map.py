@@ -42,22 +42,15 @@ from fitdoctor.contract.evidence.pipeline import ParallelMap
 from fitdoctor.findings.edits import TENSORFLOW
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import loading
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import parallel_calls, stage_place
 from fitdoctor.units import duration
 
-PAGE = page(__doc__, vars(loading))
-
 
 class SequentialMap(Rule):
-    """IN012."""
-
-    code = "IN012"
-    name = "sequential-map"
     summary = "a map with random ops runs one call at a time while cores are free"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (loading,)
     rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:

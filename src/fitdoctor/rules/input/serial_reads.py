@@ -59,7 +59,6 @@ from fitdoctor.contract.limits import TF_DATA_READS, THREADS_PER_CORE
 from fitdoctor.findings.edits import Edit
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import loading
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support import slow_loader
 from fitdoctor.rules.support.other_cure import with_cure
@@ -79,17 +78,11 @@ WORTH_AHEAD = 1.15
 # A map below this share of the waiting is left as it is.
 NOTABLE_SHARE = 0.1
 
-PAGE = page(__doc__, vars(loading) | vars(slow_loader) | globals())
-
 
 class SerialReads(Rule):
-    """IN002."""
-
-    code = "IN002"
-    name = "serial-reads"
     summary = "reads wait for disk or network one after another, and training waits for them"
-    page = PAGE
     safety = "safe"
+    numbers_from = (loading, slow_loader)
     rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:

@@ -50,7 +50,6 @@ from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import input_place, loader_options
 from fitdoctor.units import duration, size
@@ -72,17 +71,11 @@ STARTING = 0.5
 ENDING = 0.8
 LEAST_ENDING = 0.5
 
-PAGE = page(__doc__, vars(loading) | globals())
-
 
 class ShippingBatches(Rule):
-    """IN008."""
-
-    code = "IN008"
-    name = "shipping-batches"
     summary = "worker processes cost more than they give: shipping batches, or starting every epoch"
-    page = PAGE
     safety = "safe"
+    numbers_from = (loading,)
     rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:

@@ -50,7 +50,6 @@ from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import first_batch
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import stage_place
 from fitdoctor.units import duration
@@ -62,17 +61,11 @@ LEAST_LEFT = 0.02
 
 SPLIT_FIRST = "split ids or file names first, then map each part"
 
-PAGE = page(__doc__, vars(first_batch) | globals())
-
 
 class SkipAfterDecode(Rule):
-    """IN007."""
-
-    code = "IN007"
-    name = "skip-after-decode"
     summary = "training or validation decodes the elements that it skips"
-    page = PAGE
     safety = "safe"
+    numbers_from = (first_batch,)
 
     def detect(self, view: View) -> Finding | None:
         """The first batch, of training or of validation, comes sooner with the skip moved."""

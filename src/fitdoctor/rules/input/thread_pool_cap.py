@@ -42,7 +42,6 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.limits import TF_DATA_READS
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import loading
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support import slow_loader
 from fitdoctor.rules.support.places import pool_size
@@ -54,17 +53,11 @@ from fitdoctor.rules.support.reads import (
 )
 from fitdoctor.units import duration
 
-PAGE = page(__doc__, vars(loading) | vars(slow_loader))
-
 
 class ThreadPoolCap(Rule):
-    """IN003."""
-
-    code = "IN003"
-    name = "thread-pool-cap"
     summary = "parallel tf.data calls wait in a pool that has only as many threads as cores"
-    page = PAGE
     safety = "safe"
+    numbers_from = (loading, slow_loader)
     rivals_over = "loading"
 
     def detect(self, view: View) -> Finding | None:

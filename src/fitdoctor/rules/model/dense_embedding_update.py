@@ -39,24 +39,17 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract import limits
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing.model_change import tried_change
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration
 
 # Every cure needs another search for the learning rate, or another vocabulary.
 WORTH_OTHER_TRAINING = 1.3
 
-PAGE = page(__doc__, vars(limits) | globals())
-
 
 class DenseEmbeddingUpdate(Rule):
-    """MO002."""
-
-    code = "MO002"
-    name = "dense-embedding-update"
     summary = "each step updates a whole embedding table"
-    page = PAGE
     safety = "advice"
+    numbers_from = (limits,)
 
     def detect(self, view: View) -> Finding | None:
         """The same model with a sparse update is clearly faster."""

@@ -63,7 +63,6 @@ from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
 from fitdoctor.pricing.model_change import real_step, saved_by_change
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
 
@@ -83,16 +82,9 @@ AT_CEILING = 1.15
 # Half the width halves a layer's cost, or quarters it where the next layer narrows too.
 HALVED = Interval(0.5, 0.35, 0.7)
 
-PAGE = page(__doc__, globals())
-
 
 class DominantLayer(Rule):
-    """MO008."""
-
-    code = "MO008"
-    name = "dominant-layer"
     summary = "one layer is nearly all of the arithmetic"
-    page = PAGE
     safety = "advice"
     # A layer that is slow, emulated or fed with padding dominates for that reason.
     explained_by = frozenset({"MO002", "MO003", "MO004", "MO005", "MO007", "CO003", "CO004"})

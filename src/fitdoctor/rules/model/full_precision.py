@@ -37,22 +37,14 @@ from fitdoctor.findings.edits import KERAS, AddSetting, Edit
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.precision import PRECISION_SETTERS
 
 POLICY = 'keras.config.set_dtype_policy("mixed_bfloat16")'
 
-PAGE = page(__doc__, globals())
-
 
 class FullPrecision(Rule):
-    """MO006."""
-
-    code = "MO006"
-    name = "full-precision"
     summary = "half precision would be faster on this device"
-    page = PAGE
     safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

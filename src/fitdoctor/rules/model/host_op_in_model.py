@@ -66,7 +66,6 @@ from fitdoctor.pricing.model_change import (
     saved_by_change,
     saved_by_layers,
 )
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.layers import alone_ns, layer_place, longest_alone
 from fitdoctor.units import duration, percent
@@ -80,17 +79,11 @@ HALF = 0.5
 # At least this part of what some operations in a layer's place save, where it takes more of them.
 SEVERAL = 0.7
 
-PAGE = page(__doc__, vars(model_change) | globals())
-
 
 class HostOpInModel(Rule):
-    """MO004."""
-
-    code = "MO004"
-    name = "host-op-in-model"
     summary = "the step leaves the framework for Python in its middle"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (model_change,)
 
     def detect(self, view: View) -> Finding | None:
         """The costliest layer with a host op in it, or Python seen anywhere in the step."""

@@ -44,7 +44,6 @@ from fitdoctor.contract.evidence.model import Padding
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
 
@@ -52,17 +51,11 @@ from fitdoctor.units import duration, percent
 SORT_ONE_NS = 22_000.0
 SORTING_NS = Interval(SORT_ONE_NS, 0.0, 40_000.0)
 
-PAGE = page(__doc__, vars(limits) | globals())
-
 
 class PaddingWaste(Rule):
-    """MO007."""
-
-    code = "MO007"
-    name = "padding-waste"
     summary = "most of each batch is padding"
-    page = PAGE
     safety = "unsafe"
+    numbers_from = (limits,)
 
     def detect(self, view: View) -> Finding | None:
         """The step at the length that the data needs is faster."""

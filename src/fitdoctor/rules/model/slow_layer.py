@@ -76,7 +76,6 @@ from fitdoctor.pricing.model_change import (
     saved_of_layer,
     tried_change,
 )
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.layers import alone_ns, layer_place, longest_alone
 from fitdoctor.units import duration
@@ -97,17 +96,11 @@ MAP_SETTINGS = (
 LAX_MAP = "lax.map"
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
 
-PAGE = page(__doc__, vars(limits) | vars(model_change) | globals())
-
 
 class SlowLayer(Rule):
-    """MO003."""
-
-    code = "MO003"
-    name = "slow-layer"
     summary = "one layer takes far longer than its arithmetic needs, or is called too often"
-    page = PAGE
     safety = "advice"
+    numbers_from = (limits, model_change)
     # Too few cores make every kind of step slower.
     explained_by = frozenset({"EN002"})
 

@@ -38,19 +38,11 @@ from fitdoctor.findings.edits import Edit, RenameKeyword
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import ANYWHERE, Where
 from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
-
-PAGE = page(__doc__, globals())
 
 
 class UnfusedRecurrence(Rule):
-    """MO001."""
-
-    code = "MO001"
-    name = "unfused-recurrence"
     summary = "a recurrent layer is computed in small operations"
-    page = PAGE
     safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

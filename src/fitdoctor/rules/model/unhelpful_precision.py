@@ -39,20 +39,12 @@ from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import ANYWHERE, Where
 from fitdoctor.pricing.model_change import tried_change
 from fitdoctor.pricing.worth import WORTH_GAIN
-from fitdoctor.rules.page import page
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.precision import PRECISION_SETTERS
 
-PAGE = page(__doc__, globals())
-
 
 class UnhelpfulPrecision(Rule):
-    """MO005."""
-
-    code = "MO005"
-    name = "unhelpful-precision"
     summary = "half precision makes the step slower here"
-    page = PAGE
     safety = "unsafe"
 
     def detect(self, view: View) -> Finding | None:

@@ -51,7 +51,7 @@ class Timing:
 
 
 class Iterators:
-    """Iterators of an examination, kept until it is over.
+    """Iterators of several probes, kept until all of these are over.
 
     TensorFlow may wait for seconds for the threads of an iterator that is let go; that must
     not happen between two measurements.

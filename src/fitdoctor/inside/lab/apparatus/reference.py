@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 
 def reference_step(names: dict[str, Any], element: Any) -> Callable[[], Any]:

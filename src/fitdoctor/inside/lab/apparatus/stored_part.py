@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.contract.stored_tensors import as_records
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 WRITE_S = 2.0
 MOST_BYTES = 256 * 2**20

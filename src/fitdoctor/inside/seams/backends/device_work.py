@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from fitdoctor.contract.evidence.device import DeviceTime
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 Span = tuple[float, float]  # begin and end in nanoseconds
 

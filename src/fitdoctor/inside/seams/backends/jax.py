@@ -7,27 +7,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fitdoctor.contract.records import EventDetail
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import NotAvailable, Stepper
-from fitdoctor.inside.seams.backends.compile_settings import changed_settings
+from fitdoctor.inside.seams.backends.base import Backend, Stepper
 from fitdoctor.inside.seams.backends.model_state import state_variables
 from fitdoctor.inside.seams.backends.randomness import snapshot_python
-from fitdoctor.inside.seams.backends.tensorflow import first_generator_batch, refuse_one_shot
-from fitdoctor.inside.seams.inputs.second_reader import EndlessLoader, enqueued_batches
+from fitdoctor.inside.seams.inputs.one_shot import first_generator_batch
+from fitdoctor.inside.seams.inputs.second_reader import EndlessLoader
 from fitdoctor.inside.seams.models.contexts import Context, step_under
 from fitdoctor.inside.seams.models.jit_trial import JitTrial
-from fitdoctor.inside.seams.watch import jax_calls
 
 if TYPE_CHECKING:
-    from fitdoctor.inside.ledger.recorder import Recorder
     from fitdoctor.inside.ledger.running_call import Call
 
-COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
-_WORTH_RECORDING_S = 0.001  # eager JAX compiles hundreds of trivial ops
 
-
-class JaxBackend:
+class JaxBackend(Backend):
     """Keras on JAX."""
 
     name = "jax"
@@ -61,10 +54,6 @@ class JaxBackend:
 
     def _copy(self, value: Any) -> Any:
         return None if value is None else self.jax.numpy.copy(value)
-
-    def why_not_restorable(self) -> str | None:
-        """Steps are pure functions: there is nothing to undo."""
-        return None
 
     def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
         """The last batch that training saw."""
@@ -100,10 +89,6 @@ class JaxBackend:
         loader = EndlessLoader(lambda: self.fresh_loader(call))
         return self.stepper(call, function, None, result, loader)
 
-    def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
-        """A new step under other settings."""
-        return changed_settings(model, settings)
-
     def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
         """Steps of the model as it is inside a context, whose state may have other parts."""
         model = call.model
@@ -132,27 +117,10 @@ class JaxBackend:
                 if variable._value is None:
                     variable._value = self._copy(value)
 
-    def fresh_loader(self, call: Call) -> Iterator[Any]:
-        """A new iterator of the adapter, as Keras itself would make one."""
-        refuse_one_shot(call)
-        iterator = call.epoch_iterator
-        if iterator is None:
-            raise NotAvailable("Keras's epoch iterator was not seen")
-        queued = enqueued_batches(iterator.data_adapter)
-        return queued if queued is not None else iter(iterator._get_iterator())
-
-    def cut(self, batch: Any, rows: int) -> Any:
-        """The first rows of every array."""
-        return batches.map_leaves(lambda leaf: leaf[:rows], batch)
-
     def widen(self, batch: Any, times: int) -> Any:
         """The batch several times over."""
         numpy = self.jax.numpy
         return batches.map_leaves(lambda leaf: numpy.concatenate([leaf] * times), batch)
-
-    def rows(self, batch: Any) -> int | None:
-        """The batch size."""
-        return batches.common_rows(batch)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function under jit."""
@@ -199,26 +167,6 @@ class _Endless:
 
     def __next__(self) -> Any:
         return self._batch
-
-
-def watch_compiles(recorder: Recorder, jax: Any) -> None:
-    """Record each XLA compilation through JAX's public monitoring events."""
-
-    def listener(event: str, duration: float, **detail: Any) -> None:
-        if event != COMPILE_EVENT or duration < _WORTH_RECORDING_S or recorder.suspended:
-            return
-        call = recorder.active_call()
-        nanoseconds = int(duration * 1e9)
-        name = str(detail.get("fun_name", ""))
-        if call is not None:
-            shapes = batches.describe(call.last_batch)
-            number = recorder.model_number(call.model)
-            facts = EventDetail(name=name, shapes=tuple(shapes), model=number)
-        else:
-            facts = jax_calls.compiling(name)
-        recorder.event("compile", recorder.clock() - nanoseconds, nanoseconds, facts)
-
-    jax.monitoring.register_event_duration_secs_listener(listener)
 
 
 def _own_step(model: Any, context: Context) -> Context:

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import NotAvailable, Stepper
-from fitdoctor.inside.seams.backends.compile_settings import changed_settings
+from fitdoctor.inside.seams.backends.base import Backend, Stepper
 from fitdoctor.inside.seams.backends.model_state import state_variables
 from fitdoctor.inside.seams.backends.randomness import snapshot_python
-from fitdoctor.inside.seams.inputs.generators import one_shot_source
 from fitdoctor.inside.seams.inputs.one_batch import endless
+from fitdoctor.inside.seams.inputs.one_shot import (
+    adapter_of,
+    first_generator_batch,
+    refuse_one_shot,
+)
 from fitdoctor.inside.seams.inputs.second_reader import enqueued_batches
-from fitdoctor.inside.seams.models.contexts import Context, step_under
 from fitdoctor.inside.seams.models.graph_trial import GraphTrial
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 if TYPE_CHECKING:
     from fitdoctor.inside.ledger.running_call import Call
@@ -36,7 +39,7 @@ STATEFUL_RANDOM_OPS = frozenset(
 )
 
 
-class TensorFlowBackend:
+class TensorFlowBackend(Backend):
     """Keras on TensorFlow."""
 
     name = "tensorflow"
@@ -119,17 +122,6 @@ class TensorFlowBackend:
             fits = False
         return spec if fits else own
 
-    def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
-        """A new, untraced step; settings are read while it is made and while it is traced."""
-        return changed_settings(model, settings)
-
-    def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
-        """Steps of the model as it is inside a context."""
-        return self.stepper(call, step_under(call.model, context), batch, result)
-
-    def hold_state(self, model: Any, result: Any) -> None:
-        """Variables hold their values at any time."""
-
     def fresh_loader(self, call: Call) -> Iterator[Any]:
         """A new, endless iterator of the dataset that Keras made of the user's data.
 
@@ -143,17 +135,9 @@ class TensorFlowBackend:
         queued = enqueued_batches(adapter_of(call))
         return queued if queued is not None else iter(dataset.repeat())
 
-    def cut(self, batch: Any, rows: int) -> Any:
-        """The first rows of every tensor."""
-        return batches.map_leaves(lambda leaf: leaf[:rows], batch)
-
     def widen(self, batch: Any, times: int) -> Any:
         """The batch several times over."""
         return batches.map_leaves(lambda leaf: self.tf.concat([leaf] * times, axis=0), batch)
-
-    def rows(self, batch: Any) -> int | None:
-        """The batch size."""
-        return batches.common_rows(batch)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function as a graph."""
@@ -180,34 +164,3 @@ class _DatasetStepper:
         for leaf in batches.leaves(self.logs)[:1]:
             if hasattr(leaf, "numpy"):
                 leaf.numpy()
-
-
-def adapter_of(call: Call) -> Any:
-    """Keras's adapter around the user's data."""
-    return getattr(call.epoch_iterator, "data_adapter", None)
-
-
-def is_one_shot(call: Call) -> bool:
-    """Whether the data can be read only once: a Python generator."""
-    return type(adapter_of(call)).__name__ == "GeneratorDataAdapter"
-
-
-def refuse_one_shot(call: Call) -> None:
-    """Never read a generator behind the user's back: what we take, training would miss."""
-    if adapter_of(call) is None:
-        raise NotAvailable("Keras's data adapter was not seen")
-    if is_one_shot(call):
-        raise NotAvailable("a Python generator can be read only once, so it was not read alone")
-    dataset = getattr(adapter_of(call), "_dataset", None)
-    if dataset is not None and hasattr(dataset, "element_spec") and one_shot_source(dataset):
-        raise NotAvailable(
-            "the generator behind the dataset can be read only once, so it was not read alone"
-        )
-
-
-def first_generator_batch(call: Call) -> Any:
-    """Keras keeps the first batches of a generator to learn their shapes; one of them."""
-    if not is_one_shot(call):
-        return None
-    kept = getattr(adapter_of(call), "_first_batches", None)
-    return kept[0] if kept else None

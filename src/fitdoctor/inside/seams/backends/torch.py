@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.base import NotAvailable, Stepper
-from fitdoctor.inside.seams.backends.compile_settings import changed_settings
+from fitdoctor.inside.seams.backends.base import Backend, Stepper
 from fitdoctor.inside.seams.backends.model_state import state_variables
 from fitdoctor.inside.seams.backends.randomness import snapshot_python
-from fitdoctor.inside.seams.backends.tensorflow import first_generator_batch, refuse_one_shot
-from fitdoctor.inside.seams.inputs.second_reader import enqueued_batches
-from fitdoctor.inside.seams.models.contexts import Context, step_under
+from fitdoctor.inside.seams.inputs.one_shot import first_generator_batch
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 if TYPE_CHECKING:
     from fitdoctor.inside.ledger.running_call import Call
 
 
-class TorchBackend:
+class TorchBackend(Backend):
     """Keras on PyTorch."""
 
     name = "torch"
@@ -56,10 +54,6 @@ class TorchBackend:
 
         return restore
 
-    def why_not_restorable(self) -> str | None:
-        """All of torch's random state can be read and put back."""
-        return None
-
     def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
         """The last batch that training saw."""
         if call.last_batch is not None:
@@ -81,27 +75,7 @@ class TorchBackend:
         """A new step under other settings."""
         if int(settings.get("steps_per_execution", 1)) > 1:
             raise NotAvailable("Keras on torch supports only steps_per_execution=1")
-        return changed_settings(model, settings)
-
-    def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
-        """Steps of the model as it is inside a context."""
-        return self.stepper(call, step_under(call.model, context), batch, result)
-
-    def hold_state(self, model: Any, result: Any) -> None:
-        """Variables hold their values at any time."""
-
-    def fresh_loader(self, call: Call) -> Iterator[Any]:
-        """A new iterator of the adapter, as Keras itself would make one."""
-        refuse_one_shot(call)
-        iterator = call.epoch_iterator
-        if iterator is None:
-            raise NotAvailable("Keras's epoch iterator was not seen")
-        queued = enqueued_batches(iterator.data_adapter)
-        return queued if queued is not None else iter(iterator._get_iterator())
-
-    def cut(self, batch: Any, rows: int) -> Any:
-        """The first rows of every tensor."""
-        return batches.map_leaves(lambda leaf: leaf[:rows], batch)
+        return super().step_function(model, **settings)
 
     def widen(self, batch: Any, times: int) -> Any:
         """The batch several times over."""
@@ -112,10 +86,6 @@ class TorchBackend:
             return sys.modules["numpy"].concatenate([leaf] * times)
 
         return batches.map_leaves(repeat, batch)
-
-    def rows(self, batch: Any) -> int | None:
-        """The batch size."""
-        return batches.common_rows(batch)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """torch.compile takes tens of seconds; it is no probe."""

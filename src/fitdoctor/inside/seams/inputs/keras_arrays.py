@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 ADAPTER_MODULE = "keras.src.trainers.data_adapters.array_data_adapter"
 

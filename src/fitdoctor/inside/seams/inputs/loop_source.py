@@ -7,11 +7,11 @@ from typing import Any
 
 from fitdoctor.contract.evidence.loading import InputFacts
 from fitdoctor.inside.ledger.loop_watch import Loop
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs import tf_stages
 from fitdoctor.inside.seams.inputs.data_loader import loader_of
 from fitdoctor.inside.seams.inputs.describe import describe_data_loader
 from fitdoctor.inside.seams.inputs.generators import one_shot_source
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 
 def describe_loop_source(loop: Loop) -> InputFacts:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs import chunked_rows
 from fitdoctor.inside.seams.inputs.tf_pipeline import (
     made_of,
@@ -19,6 +18,7 @@ from fitdoctor.inside.seams.inputs.tf_pipeline import (
     substituted,
 )
 from fitdoctor.inside.seams.inputs.tf_stages import Stage
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 # Floats of one row and of many rows are rounded apart by no more than this.
 ROUNDING = 1e-4

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.contract.places import CallLine
-from fitdoctor.inside.seams.backends.base import NotAvailable
 from fitdoctor.inside.seams.inputs.constructed import construction
 from fitdoctor.inside.seams.inputs.generators import one_shot_source
 from fitdoctor.inside.seams.inputs.tf_stages import walk
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 COLLECT_S = 2.0
 MOST_ROWS = 65_536

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from fitdoctor.inside.seams.backends.base import NotAvailable
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 Values = dict[int, Any]  # variables' values by id, where the variables hold none (JAX in a fit)
 
