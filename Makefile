@@ -26,6 +26,7 @@ check: $(READY)
 	$(BIN)/ruff format --diff src tests casebook benchmarks examples
 	$(BIN)/ruff check src tests casebook benchmarks examples
 	$(BIN)/mypy
+	$(BIN)/mypy tests/synthetic.py
 	$(BIN)/lint-imports
 
 casebook: $(READY)

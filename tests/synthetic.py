@@ -237,9 +237,9 @@ def short_epochs(
     blocks, events, t = [], [], 10**9
     for epoch in range(epochs):
         times = tuple(t + i * 2 * MS for i in range(steps))
-        columns = {"t": times, "step": (2 * MS,) * steps}
-        zeros: dict[str, Any] = {"wait": (0,) * steps, "callbacks": (0,) * steps}
-        blocks.append(replace(base.blocks[0], epoch=epoch, **columns, **zeros))
+        none = (0,) * steps
+        block = replace(base.blocks[0], epoch=epoch, t=times, step=(2 * MS,) * steps)
+        blocks.append(replace(block, wait=none, callbacks=none))
         t += steps * 2 * MS
         if validation:
             events.append(event("validation", t, validation, steps=validation_steps))

@@ -6,8 +6,7 @@ import ast
 import io
 import tokenize
 
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft
 from fitdoctor.cures.edit_engine import edited
 from fitdoctor.findings.edits import Edit
 from fitdoctor.findings.place import Where

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_compiling import FUNCTION, Tensor, compiled
 
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft
 from fitdoctor.cures.edit_engine import edited
 from fitdoctor.findings.edits import LongerEpochs
 

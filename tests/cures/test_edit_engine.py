@@ -36,7 +36,7 @@ def _made(kind: type[Edit]) -> Edit:
 def test_an_edit_can_be_applied_described_and_reported(kind: type[Edit]) -> None:
     edit_engine._load()
     edit = _made(kind)
-    assert kind in edit_engine._known
+    assert kind in edit_engine.applied.registry
     assert getattr(edits, kind.__name__) is kind
     report = edit.to_json()
     assert list(report) == ["edit", *(one.name for one in fields(kind)), "in_words"]
@@ -47,5 +47,6 @@ def test_an_edit_can_be_applied_described_and_reported(kind: type[Edit]) -> None
 
 def test_an_applier_takes_the_edit_that_it_is_registered_for() -> None:
     edit_engine._load()
-    for kind, applier in edit_engine._known.items():
+    for kind in KINDS:
+        applier = edit_engine.applied.dispatch(kind)
         assert inspect.signature(applier).parameters["edit"].annotation == kind.__name__

@@ -9,8 +9,7 @@ from edit_text import at, comments, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft
 from fitdoctor.cures.edit_engine import edited
 from fitdoctor.findings.edits import AppendCall, DropKeyword, SetKeyword, SwapCalls
 

@@ -8,7 +8,7 @@ import pytest
 from cured import finding
 
 from fitdoctor.contract.codec import encode
-from fitdoctor.cures.declined import DeclinedEdit
+from fitdoctor.cures.draft import DeclinedEdit
 from fitdoctor.cures.patch import plan
 from fitdoctor.cures.without_source import changed_call
 from fitdoctor.findings.edits import (

@@ -8,7 +8,7 @@ import pytest
 
 from end_to_end.commands import diagnose, run
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.measures]
+pytestmark = pytest.mark.end_to_end
 
 MODEL = """
 import threading, time
@@ -62,7 +62,7 @@ def test_a_loader_that_refuses_to_be_read_again(tmp_path: Path) -> None:
         "        self.last = index"
     )
     script = written(tmp_path, PY_DATASET.format(body=body))
-    report = diagnose(script, tmp_path, backend="torch")
+    report = diagnose(script, tmp_path, "--budget", "10", backend="torch")
     (workload,) = report["workloads"]
     assert workload["steps"] > 100
     # What could not be measured is said, with the loader's own words.
@@ -80,12 +80,13 @@ def batches():
 
 model.fit(batches(), steps_per_epoch=100000, verbose=0)
 """
-    report = diagnose(written(tmp_path, text), tmp_path, backend="torch")
+    report = diagnose(written(tmp_path, text), tmp_path, "--budget", "10", backend="torch")
     (workload,) = report["workloads"]
     assert workload["verdict"] != "not-judged", workload
     assert workload["steps"] > 100
 
 
+@pytest.mark.measures
 def test_a_generator_without_an_end_and_without_steps_per_epoch(tmp_path: Path) -> None:
     text = """
 def batches():
@@ -95,7 +96,7 @@ def batches():
 
 model.fit(batches(), verbose=0)
 """
-    report = diagnose(written(tmp_path, text), tmp_path)
+    report = diagnose(written(tmp_path, text), tmp_path, "--budget", "12")
     (workload,) = report["workloads"]
     assert workload["findings"][0]["rule"] == "IN002"
     assert any("only once" in reason for reason in workload["not_measured"])

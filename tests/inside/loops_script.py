@@ -155,6 +155,6 @@ if backend == "jax":
 held = {
     "tensorflow": ["tensorflow_calls", "keras_optimizer"],
     "torch": ["torch_updates"],
-    "jax": ["jax_calls", "jit_arguments"],
+    "jax": ["jax_calls", "jax_compiles", "jit_arguments"],
 }
 print("loops hold:", *held[backend])

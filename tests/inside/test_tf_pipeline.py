@@ -30,7 +30,7 @@ from fitdoctor.inside.seams.inputs.tf_pipeline import SOURCES, TRANSFORMATIONS, 
 from fitdoctor.inside.seams.inputs.tf_plan import carried_out
 from fitdoctor.inside.seams.not_available import NotAvailable
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.measures]
+pytestmark = pytest.mark.end_to_end
 
 
 @pytest.fixture(scope="module")
@@ -227,6 +227,7 @@ def test_a_generator_object_is_never_read_by_a_probe(tf: Any) -> None:
     assert generator_alone(tf_stages.walk(made_anew)[1].dataset).count == 5
 
 
+@pytest.mark.measures
 def test_ablation_finds_the_slow_stage(tf: Any) -> None:
     def slow(x: Any) -> Any:
         time.sleep(0.002)
@@ -266,6 +267,7 @@ def test_stages_before_a_cache_are_not_timed(tf: Any) -> None:
     assert [row.n for row in ablation.run().rows] == [0, 1]
 
 
+@pytest.mark.measures
 def test_short_elements_are_timed_without_python(tf: Any) -> None:
     timing = time_dataset(tf.data.Dataset.range(10**9), Iterators(), seconds=0.3)
     # A pull from Python costs tens of microseconds; the range itself less than a few.
@@ -332,12 +334,14 @@ def decoded(tf: Any) -> Any:
     return work
 
 
+@pytest.mark.measures
 def test_a_shuffle_alone_is_not_worth_keeping(tf: Any) -> None:
     # Its own time is no work that a cache would save; a cache would freeze the order.
     dataset = tf.data.Dataset.range(20_000).shuffle(20_000).batch(64)
     assert not KeepInMemory().is_worth(bench_of(dataset))
 
 
+@pytest.mark.measures
 def test_a_shuffle_of_names_lies_before_the_cache(tf: Any) -> None:
     dataset = tf.data.Dataset.range(400).shuffle(400).map(decoded(tf)).batch(8)
     bench = bench_of(dataset)
@@ -347,6 +351,7 @@ def test_a_shuffle_of_names_lies_before_the_cache(tf: Any) -> None:
     assert found.keeps_order is False
 
 
+@pytest.mark.measures
 def test_a_shuffle_of_finished_elements_stays_behind_it(tf: Any) -> None:
     dataset = tf.data.Dataset.range(400).map(decoded(tf)).shuffle(400).batch(8)
     bench = bench_of(dataset)
@@ -356,6 +361,7 @@ def test_a_shuffle_of_finished_elements_stays_behind_it(tf: Any) -> None:
     assert found.keeps_order is True
 
 
+@pytest.mark.measures
 def test_batches_are_kept_where_only_batching_follows_the_work(tf: Any) -> None:
     dataset = tf.data.Dataset.range(400).map(decoded(tf)).batch(8).prefetch(2)
     bench = bench_of(dataset)
@@ -392,6 +398,7 @@ def test_python_that_draws_random_numbers_is_never_cached(tf: Any, number: Any) 
         KeepPythonInMemory().tried(bench)
 
 
+@pytest.mark.measures
 def test_python_that_repeats_itself_may_be_cached(tf: Any) -> None:
     dataset = tf.data.Dataset.range(4000).map(in_python(tf, lambda index: 0)).batch(32)
     bench = bench_of(dataset)

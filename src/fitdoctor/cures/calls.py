@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import libcst as cst
 from libcst import matchers as m
 
-from fitdoctor.cures.declined import DeclinedEdit
-from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.draft import DeclinedEdit, Draft
 
 # Names that libraries spell like a constant: replacing them overrides nobody's variable.
 _CONSTANTS = frozenset({"AUTOTUNE"})
-_LITERALS = (
-    cst.Integer,
-    cst.Float,
-    cst.SimpleString,
-    cst.ConcatenatedString,
-)
+_WRITTEN_OUT = _CONSTANTS | {"None", "True", "False"}
 
 
 def name_token(call: cst.Call) -> cst.Name | None:
@@ -47,7 +39,7 @@ def calls_at(draft: Draft, recorded_line: int, name: str) -> list[cst.Call]:
         for call in draft.nodes(cst.Call)
         if called_name(call) == name and line in draft.lines(call)
     ]
-    named_here = [call for call in spanning if draft.lines(_token(call)).start == line]
+    named_here = [call for call in spanning if draft.lines(name_token(call) or call).start == line]
     return named_here or spanning
 
 
@@ -65,17 +57,10 @@ def find_call(draft: Draft, recorded_line: int, name: str) -> cst.Call:
     return found[0]
 
 
-def _token(call: cst.Call) -> cst.CSTNode:
-    token = name_token(call)
-    return token if token is not None else call
-
-
 def keyword_argument(call: cst.Call, keyword: str) -> cst.Arg | None:
     """The argument that is given by this name."""
-    for argument in call.args:
-        if argument.keyword is not None and argument.keyword.value == keyword:
-            return argument
-    return None
+    named = (one for one in call.args if one.keyword is not None and one.keyword.value == keyword)
+    return next(named, None)
 
 
 def positional(call: cst.Call) -> list[cst.Arg]:
@@ -90,14 +75,9 @@ def refuse_stars(call: cst.Call, keyword: str) -> None:
         DeclinedEdit: The call has such arguments.
     """
     for argument in call.args:
-        if argument.star == "**":
-            raise DeclinedEdit(f"**{_short(argument)} may already carry {keyword}")
-        if argument.star == "*":
-            raise DeclinedEdit(f"*{_short(argument)} may already carry {keyword}")
-
-
-def _short(argument: cst.Arg) -> str:
-    return cst.Module([]).code_for_node(argument.value)[:40]
+        if argument.star:
+            hidden = cst.Module([]).code_for_node(argument.value)[:40]
+            raise DeclinedEdit(f"{argument.star}{hidden} may already carry {keyword}")
 
 
 def argument_of(call: cst.Call, name: str, position: int | None) -> cst.Arg | None:
@@ -111,9 +91,7 @@ def argument_of(call: cst.Call, name: str, position: int | None) -> cst.Arg | No
         return named
     refuse_stars(call, name)
     given = positional(call)
-    if position is not None and len(given) > position:
-        return given[position]
-    return None
+    return given[position] if position is not None and len(given) > position else None
 
 
 def value_start(draft: Draft, argument: cst.Arg) -> int:
@@ -126,10 +104,10 @@ def value_start(draft: Draft, argument: cst.Arg) -> int:
 
 def is_constant(value: cst.BaseExpression) -> bool:
     """Whether a value is written out, rather than taken from a variable."""
-    if isinstance(value, _LITERALS):
-        return True
+    if isinstance(value, cst.BaseNumber | cst.SimpleString | cst.ConcatenatedString):
+        return not isinstance(value, cst.Imaginary)
     if isinstance(value, cst.Name):
-        return value.value in ("None", "True", "False") or value.value in _CONSTANTS
+        return value.value in _WRITTEN_OUT
     if isinstance(value, cst.UnaryOperation):
         return isinstance(value.expression, cst.Integer | cst.Float)
     return isinstance(value, cst.Attribute) and value.attr.value in _CONSTANTS
@@ -143,9 +121,3 @@ def is_sole_generator(call: cst.Call) -> bool:
 def same_code(one: str, other: str) -> bool:
     """Whether two pieces of source differ in white space only."""
     return "".join(one.split()) == "".join(other.split())
-
-
-def last_comma_end(draft: Draft, arguments: Sequence[cst.Arg]) -> int | None:
-    """The offset after a trailing comma, or None without one."""
-    comma = arguments[-1].comma
-    return draft.end(comma) if isinstance(comma, cst.Comma) else None

@@ -5,27 +5,17 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 from fitdoctor.cures.draft import Draft
 from fitdoctor.findings.edits import Edit
 
-Kind = TypeVar("Kind", bound=Edit)
 _APPLIERS = "fitdoctor.cures.appliers"
-_known: dict[type[Edit], Callable[[Draft, Any], Draft]] = {}
 
 
-def applies(
-    kind: type[Kind],
-) -> Callable[[Callable[[Draft, Kind], Draft]], Callable[[Draft, Kind], Draft]]:
-    """Register the function that makes edits of this class."""
-
-    def register(applier: Callable[[Draft, Kind], Draft]) -> Callable[[Draft, Kind], Draft]:
-        _known[kind] = applier
-        return applier
-
-    return register
+@functools.singledispatch
+def applied(edit: Edit, draft: Draft) -> Draft:
+    """The draft with an edit made, by the function that is registered for its class."""
+    raise NotImplementedError(f"nothing makes {type(edit).__name__}")
 
 
 @functools.cache
@@ -43,4 +33,4 @@ def edited(draft: Draft, edit: Edit) -> Draft:
         DeclinedEdit: It cannot be made safely; the message says why.
     """
     _load()
-    return _known[type(edit)](draft, edit)
+    return applied(edit, draft)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from fitdoctor.cures.declined import DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
+from fitdoctor.cures.draft import DeclinedEdit, Draft, Splice
 
 
 def functions_at(draft: Draft, recorded_line: int) -> list[cst.FunctionDef]:

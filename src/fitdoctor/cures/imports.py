@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 from libcst.helpers import get_full_name_for_node
 
-from fitdoctor.cures.declined import DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
+from fitdoctor.cures.calls import find_call
+from fitdoctor.cures.draft import DeclinedEdit, Draft, Splice
 
 _FORMS = re.compile(r"import ([\w.]+)(?: as (\w+))?")
 
@@ -36,6 +36,18 @@ def with_names(
             renamed = _renamed(text, module, name, {name_there: module})
         text = renamed if renamed is not None else text
     return draft, text
+
+
+def call_with_names(
+    draft: Draft, recorded_line: int, name: str, text: str, imports: Iterable[str]
+) -> tuple[Draft, cst.Call, str]:
+    """Source text in the names that hold at a call, and the draft and the call that have them.
+
+    Raises:
+        DeclinedEdit: The line does not have one call of this name.
+    """
+    draft, text = with_names(draft, find_call(draft, recorded_line, name), text, imports)
+    return draft, find_call(draft, recorded_line, name), text
 
 
 def in_known_names(draft: Draft, text: str, statement: str) -> str | None:
@@ -85,44 +97,30 @@ def _renamed(text: str, module: str, name: str, known: dict[str, str]) -> str | 
 def _bindings(draft: Draft, node: cst.CSTNode) -> Iterator[tuple[str, str]]:
     """Names that imports bind where the node is: those of the module and of its functions."""
     functions = [one for one in draft.ancestors(node) if isinstance(one, cst.FunctionDef)]
-    for statement in draft.nodes(cst.Import):
-        if _reaches(draft, statement, functions):
-            yield from _of_import(statement)
-    for from_ in draft.nodes(cst.ImportFrom):
-        if _reaches(draft, from_, functions):
-            yield from _of_import_from(from_)
+    for statement in (*draft.nodes(cst.Import), *draft.nodes(cst.ImportFrom)):
+        nearest = draft.nearest(statement, cst.FunctionDef)
+        if nearest is None or nearest in functions:
+            yield from _bound_by(statement)
 
 
-def _reaches(draft: Draft, node: cst.CSTNode, functions: list[cst.FunctionDef]) -> bool:
-    around = (one for one in draft.ancestors(node) if isinstance(one, cst.FunctionDef))
-    nearest = next(around, None)
-    return nearest is None or nearest in functions
-
-
-def _of_import(statement: cst.Import) -> Iterator[tuple[str, str]]:
+def _bound_by(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[str, str]]:
+    base = ""
+    if isinstance(statement, cst.ImportFrom):
+        if statement.relative or statement.module is None:
+            return
+        base = f"{get_full_name_for_node(statement.module)}."
+    if isinstance(statement.names, cst.ImportStar):
+        return
     for alias in statement.names:
         path = get_full_name_for_node(alias.name) or ""
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-            yield alias.asname.name.value, path
+            yield alias.asname.name.value, base + path
+        elif base:
+            yield path, base + path
         else:
+            # `import a.b` binds `a`.
             first = path.split(".")[0]
             yield first, first
-
-
-def _of_import_from(statement: cst.ImportFrom) -> Iterator[tuple[str, str]]:
-    if (
-        statement.relative
-        or statement.module is None
-        or isinstance(statement.names, cst.ImportStar)
-    ):
-        return
-    base = get_full_name_for_node(statement.module) or ""
-    for alias in statement.names:
-        name = get_full_name_for_node(alias.name) or ""
-        local = name
-        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-            local = alias.asname.name.value
-        yield local, f"{base}.{name}"
 
 
 def _imported(
@@ -160,10 +158,7 @@ def before_imports(draft: Draft, own: Iterable[str]) -> tuple[int, set[str]]:
         DeclinedEdit: The file imports nothing at its top.
     """
     seen: set[str] = set()
-    for statement in draft.module.body:
-        if not isinstance(statement, cst.SimpleStatementLine):
-            break
-        small = statement.body[0]
+    for statement, small in _at_top(draft):
         code = draft.code(small)
         if isinstance(small, cst.ImportFrom) and code.startswith("from __future__"):
             continue
@@ -174,17 +169,21 @@ def before_imports(draft: Draft, own: Iterable[str]) -> tuple[int, set[str]]:
     raise DeclinedEdit("this file imports no library at its top")
 
 
+def _at_top(draft: Draft) -> Iterator[tuple[cst.CSTNode, cst.BaseSmallStatement]]:
+    """The lines before the first block of a file, each with its first statement."""
+    for line in draft.module.body:
+        if not isinstance(line, cst.SimpleStatementLine):
+            return
+        yield line, line.body[0]
+
+
 def after_imports(draft: Draft) -> int:
     """The offset after the last import at the top of the file, or after its docstring."""
     last: cst.CSTNode | None = None
-    for number, statement in enumerate(draft.module.body):
-        if not isinstance(statement, cst.SimpleStatementLine):
-            break
-        small = statement.body[0]
+    for number, (statement, small) in enumerate(_at_top(draft)):
         is_docstring = number == 0 and isinstance(small, cst.Expr)
         if isinstance(small, cst.Import | cst.ImportFrom) or is_docstring:
             last = statement
     if last is None:
-        first = draft.module.body[0] if draft.module.body else None
-        return draft.line_start(draft.lines(first).start) if first is not None else 0
+        return draft.line_start(draft.lines(draft.module.body[0]).start) if draft.module.body else 0
     return draft.after_newline(draft.line_end(draft.end(last)))

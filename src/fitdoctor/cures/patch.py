@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from fitdoctor.contract.changed_calls import ChangedCall
-from fitdoctor.cures.declined import AlreadyThere, ContradictedEdit, DeclinedEdit
-from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.draft import AlreadyThere, ContradictedEdit, DeclinedEdit, Draft
 from fitdoctor.cures.edit_engine import edited
 from fitdoctor.cures.source_text import Source, read_source
 from fitdoctor.cures.unified import unified_diff

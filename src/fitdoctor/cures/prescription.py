@@ -10,7 +10,7 @@ from pathlib import Path
 from fitdoctor.contract.errors import RecordingError
 from fitdoctor.contract.records import Recording
 from fitdoctor.cures.choice import choose, predicted
-from fitdoctor.cures.declined import DeclinedEdit
+from fitdoctor.cures.draft import DeclinedEdit
 from fitdoctor.cures.patch import Declined, Patch, plan
 from fitdoctor.cures.source_text import Source, decoded, digest
 from fitdoctor.cures.undo import kept

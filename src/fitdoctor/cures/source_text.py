@@ -9,7 +9,7 @@ import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
-from fitdoctor.cures.declined import DeclinedEdit
+from fitdoctor.cures.draft import DeclinedEdit
 
 
 @dataclass(frozen=True)

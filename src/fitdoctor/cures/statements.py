@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
-from fitdoctor.cures.declined import DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
+from fitdoctor.cures.draft import DeclinedEdit, Draft, Splice
 
 _Loop = cst.For | cst.While
 _Scope = cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module

@@ -10,7 +10,7 @@ import ast
 import functools
 
 from fitdoctor.contract.changed_calls import TRANSFORMATIONS, ChangedCall, PlainValue, Seam
-from fitdoctor.cures.declined import DeclinedEdit
+from fitdoctor.cures.draft import DeclinedEdit
 from fitdoctor.findings.edits import (
     CACHE,
     AppendCall,

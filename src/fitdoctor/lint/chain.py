@@ -31,6 +31,12 @@ def stages_before(module: Module, call: ast.Call) -> Iterator[tuple[str, ast.Cal
             return
 
 
+def nearest(module: Module, call: ast.Call, *methods: str) -> str:
+    """The nearest of these methods that is called before this one in its chain, or nothing."""
+    found = (method for method, _ in stages_before(module, call) if method in methods)
+    return next(found, "")
+
+
 def is_random(module: Module, function: ast.expr) -> bool:
     """Whether a mapped function draws random numbers, as far as its text shows."""
     body: ast.AST | None = function
@@ -38,7 +44,7 @@ def is_random(module: Module, function: ast.expr) -> bool:
         body = module.functions().get(function.id) or module.assigned(
             function.id, function, module.tree
         )
-    if body is None or not isinstance(body, Function | ast.Lambda | ast.Call):
+    if not isinstance(body, Function | ast.Lambda | ast.Call):
         return False
     names = [module.dotted(n.func) for n in ast.walk(body) if isinstance(n, ast.Call)]
     return any(

@@ -11,7 +11,6 @@ from pathlib import Path
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.lint.module import LintFinding, Module, parse
 from fitdoctor.lint.notebook_cells import Place, notebook_code
-from fitdoctor.lint.pattern import Pattern
 from fitdoctor.lint.patterns import all_patterns
 
 SYNTAX = "SYNTAX"
@@ -49,32 +48,22 @@ def _under(folder: Path) -> list[Path]:
     return found
 
 
-def check_file(path: Path, patterns: tuple[Pattern, ...] | None = None) -> list[LintFinding]:
+def check_file(path: Path) -> list[LintFinding]:
     """The findings of a file; a file that cannot be parsed is itself one."""
     shown = str(path)
-    used = all_patterns() if patterns is None else patterns
-    if path.suffix == ".ipynb":
-        return _check_notebook(path, used)
-    try:
-        with tokenize.open(path) as file:
-            module = parse(shown, file.read())
-    except SyntaxError as error:
-        return [_syntax(shown, error.lineno or 1, error.offset or 1, error.msg)]
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        return [_syntax(shown, 1, 1, f"cannot be read: {error}")]
-    return _sorted(_findings(module, used))
-
-
-def _check_notebook(path: Path, patterns: tuple[Pattern, ...]) -> list[LintFinding]:
-    """All cells as one module: a name of an early cell is known in the later ones."""
     places: list[Place] = []
     try:
-        code, places = notebook_code(path.read_text(encoding="utf-8"))
-        found = _sorted(_findings(parse(str(path), code), patterns))
+        if path.suffix == ".ipynb":
+            # All cells as one module: a name of an early cell is known in the later ones.
+            text, places = notebook_code(path.read_text(encoding="utf-8"))
+        else:
+            with tokenize.open(path) as file:
+                text = file.read()
+        found = sorted(_findings(parse(shown, text)), key=lambda f: (f.line, f.column, f.code))
     except SyntaxError as error:
-        found = [_syntax(str(path), error.lineno or 1, error.offset or 1, error.msg)]
+        found = [_syntax(shown, error.lineno or 1, error.offset or 1, error.msg)]
     except (OSError, ValueError, RecursionError) as error:
-        return [_syntax(str(path), 1, 1, f"cannot be read: {error}")]
+        return [_syntax(shown, 1, 1, f"cannot be read: {error}")]
     return [_in_cell(finding, places) for finding in found]
 
 
@@ -85,24 +74,14 @@ def _in_cell(finding: LintFinding, places: list[Place]) -> LintFinding:
     return replace(finding, cell=cell, line=line)
 
 
-def _sorted(findings: Iterator[LintFinding]) -> list[LintFinding]:
-    return sorted(findings, key=lambda f: (f.line, f.column, f.code))
-
-
-def _findings(module: Module, patterns: tuple[Pattern, ...]) -> Iterator[LintFinding]:
+def _findings(module: Module) -> Iterator[LintFinding]:
     if not module.uses_keras:
         return
-    for pattern in patterns:
-        for node, message in pattern.find(module):
-            last = getattr(node, "end_lineno", None) or node.lineno
-            if not _is_ignored(module, pattern.code, node.lineno, last):
+    for each in all_patterns():
+        for node, message in each.find(module):
+            if not _is_ignored(module, each.code, node.lineno, node.end_lineno or node.lineno):
                 yield LintFinding(
-                    module.path,
-                    node.lineno,
-                    node.col_offset + 1,
-                    pattern.code,
-                    pattern.name,
-                    message,
+                    module.path, node.lineno, node.col_offset + 1, each.code, each.name, message
                 )
 
 

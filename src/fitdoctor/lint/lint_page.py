@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 
 from fitdoctor.lint.pattern import Pattern
 from fitdoctor.lint.patterns import all_patterns
@@ -45,12 +44,11 @@ def _item(pattern: Pattern) -> str:
 
 def _title(pattern: Pattern) -> str:
     """The name of its file, which is its idea."""
-    return type(pattern).__module__.rsplit(".", 1)[-1].replace("_", " ")
+    return pattern.find.__module__.rsplit(".", 1)[-1].replace("_", " ")
 
 
 def _sentence(pattern: Pattern) -> str:
-    text = inspect.getdoc(type(pattern)) or inspect.getdoc(sys.modules[type(pattern).__module__])
-    return " ".join((text or "").split())
+    return " ".join((inspect.getdoc(pattern.find) or "").split())
 
 
 def _evidence(pattern: Pattern) -> str:

@@ -9,10 +9,13 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 _IGNORE = re.compile(r"#\s*fitdoctor:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
 FRAMEWORKS = ("keras", "tensorflow")
+TF_FUNCTION = "tensorflow.function"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Node = TypeVar("Node", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,6 @@ class Module:
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Note every node's parent."""
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
@@ -71,8 +73,8 @@ class Module:
     @cached_property
     def backend(self) -> str | None:
         """The backend that the file itself asks for, as `os.environ["KERAS_BACKEND"] = ...`."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+        for node in self.nodes(ast.Assign):
+            if isinstance(node.value, ast.Constant):
                 keys = [t.slice for t in node.targets if isinstance(t, ast.Subscript)]
                 if any(isinstance(k, ast.Constant) and k.value == "KERAS_BACKEND" for k in keys):
                     return str(node.value.value)
@@ -94,11 +96,13 @@ class Module:
 
     def calls(self, *methods: str) -> Iterator[tuple[ast.Call, ast.Attribute]]:
         """Every `something.method(...)` of these names."""
-        for node in ast.walk(self.tree):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-                continue
-            if not methods or node.func.attr in methods:
+        for node in self.nodes(ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in methods:
                 yield node, node.func
+
+    def nodes(self, kind: type[Node]) -> Iterator[Node]:
+        """Every node of a kind."""
+        return (node for node in ast.walk(self.tree) if isinstance(node, kind))
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes around a node, the innermost first."""
@@ -123,20 +127,21 @@ class Module:
 
     def assigned(self, name: str, before: ast.AST, scope: ast.AST) -> ast.expr | None:
         """The value that a name was given last before a node in a scope."""
-        found: ast.Assign | None = None
         line = getattr(before, "lineno", 0)
-        for node in ast.walk(scope):
-            if not isinstance(node, ast.Assign) or node.lineno >= line:
-                continue
-            if any(isinstance(t, ast.Name) and t.id == name for t in node.targets) and (
-                found is None or node.lineno > found.lineno
-            ):
-                found = node if not self._is_in_other_branch(node, before) else found
-        return found.value if found is not None else None
+        assignments = [
+            node
+            for node in ast.walk(scope)
+            if isinstance(node, ast.Assign)
+            and node.lineno < line
+            and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+            and not self._is_in_other_branch(node, before)
+        ]
+        last = max(assignments, key=lambda node: node.lineno, default=None)
+        return last.value if last is not None else None
 
     def _is_in_other_branch(self, one: ast.AST, other: ast.AST) -> bool:
         """Whether two nodes are in the two halves of one `if`, so that only one of them runs."""
-        halves = {part: half for part, half in self._halves(one)}
+        halves = dict(self._halves(one))
         return any(halves.get(part, half) != half for part, half in self._halves(other))
 
     def _halves(self, node: ast.AST) -> Iterator[tuple[ast.If, str]]:
@@ -163,6 +168,25 @@ def parse(path: str, text: str) -> Module:
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
     """The value of a keyword argument, if it is given."""
     return next((k.value for k in call.keywords if k.arg == name), None)
+
+
+def given(call: ast.Call) -> list[ast.expr]:
+    """The values of all arguments of a call."""
+    return [*call.args, *(k.value for k in call.keywords)]
+
+
+def tracing(module: Module, function: Function) -> ast.expr | None:
+    """The decorator `@tf.function` of a function, with or without arguments, if it has one."""
+    for decorator in function.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if module.dotted(target) == TF_FUNCTION:
+            return decorator
+    return None
+
+
+def is_number(node: ast.AST | None, number: int) -> bool:
+    """Whether an expression is this number."""
+    return isinstance(node, ast.Constant) and node.value == number and node.value is not True
 
 
 def is_true(node: ast.AST | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from fitdoctor.pack.extras import needed
 PIECE_BYTES = 1 << 22
 
 
+@functools.cache
 def functions() -> tuple[Callable[[bytes], int], Callable[[int, bytes], int]]:
     """`value(data)` and `extend(crc, data)`."""
     crc = needed("google_crc32c", "pack")

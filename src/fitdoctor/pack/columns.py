@@ -7,6 +7,7 @@ rows one after another. Only checksums are left to a loop.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,6 @@ class Piece:
 
     @property
     def width(self) -> int:
-        """Bytes of the longest row."""
         return int(self.matrix.shape[1])
 
 
@@ -70,7 +70,9 @@ def _varint_matrix(values: npt.NDArray[np.int64]) -> tuple[Bytes, Lengths]:
 
 
 def fits(schema: Schema, columns: Columns) -> bool:
-    """Whether the rows are narrow enough to gain from this."""
+    """Whether there are rows with the schema's names, narrow enough to gain from this."""
+    if set(columns) != {feature.name for feature in schema}:
+        return False
     width = 0
     for feature in schema:
         column = columns[feature.name]
@@ -78,7 +80,7 @@ def fits(schema: Schema, columns: Columns) -> bool:
             width += max(map(len, column), default=0)
         else:
             width += feature.size * np.dtype(feature.dtype).itemsize
-    return width <= WIDEST_ROW_BYTES
+    return width <= WIDEST_ROW_BYTES and len(next(iter(columns.values()))) > 0
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,13 @@ class Rows:
     data: Bytes
     starts: Lengths
     lengths: Lengths  # without the frame
+
+    def records(self, before: int = 0) -> Iterator[bytes]:
+        """The bytes of each row, without the frame that begins `before` bytes earlier."""
+        whole = self.data.tobytes()
+        begins = self.starts + before
+        ends = (begins + self.lengths).tolist()
+        return (whole[a:b] for a, b in zip(begins.tolist(), ends, strict=True))
 
 
 def encode_rows(schema: Schema, columns: Columns, *, before: int = 0, after: int = 0) -> Rows:

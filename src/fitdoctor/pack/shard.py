@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from fitdoctor.synced_files import sync_folder
 
 FORMATS = ("tfrecord", "arrayrecord")
 WORK_FOLDER = ".packing"
+# Encoded elements that are written in one go.
+WRITE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -50,44 +54,23 @@ class Receipt:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Receipt:
-        """Read from a receipt or a manifest."""
         skipped = [Skipped(**each) for each in data.get("skipped", ())]
         return Receipt(**{**data, "skipped": skipped})
 
 
-class RecordFile(Protocol):
-    """A file of records that is being written."""
-
-    def add(self, records: list[bytes]) -> bytes:
-        """Append records and return their checksums, 4 bytes each."""
-
-    def add_rows(self, schema: Schema, columns: Columns) -> bytes:
-        """Append a block of rows and return their checksums."""
-
-    def close(self) -> int:
-        """Make it safe on the disk, and return its CRC32C."""
-
-    def abandon(self) -> None:
-        """Close without caring about what is in it."""
-
-
 class TFRecordFile:
-    """A TFRecord file."""
+    """A TFRecord file that is being written."""
 
     def __init__(self, path: Path) -> None:
-        """Create the file."""
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by close()
-        self._framer = tfrecord.Framer()
-        self._value, self._extend = checksum.functions()
         self._crc = 0
 
     def add(self, records: list[bytes]) -> bytes:
-        """Append records in their frames."""
-        footers = [self._framer.footer(record) for record in records]
-        header = self._framer.header
+        """Append records in their frames and return their checksums, 4 bytes each."""
+        footers = [tfrecord.footer(record) for record in records]
         parts: list[bytes] = []
         for record, footer in zip(records, footers, strict=True):
-            parts += (header(len(record)), record, footer)
+            parts += (tfrecord.header(len(record)), record, footer)
         self._write(b"".join(parts))
         return b"".join(footers)
 
@@ -95,30 +78,27 @@ class TFRecordFile:
         """Append a block of rows; the frames are filled in where they were left free."""
         head, foot = tfrecord.HEADER_BYTES, tfrecord.FOOTER_BYTES
         rows = encode_rows(schema, columns, before=head, after=foot)
-        whole = rows.data.tobytes()
-        value, masked = self._value, tfrecord.masked
-        begins = (rows.starts + head).tolist()
-        ends = (rows.starts + head + rows.lengths).tolist()
-        sums = [masked(value(whole[a:b])) for a, b in zip(begins, ends, strict=True)]
-        footers = np.array(sums, "<u4")
+        footers = b"".join(map(tfrecord.footer, rows.records(head)))
         kinds, which = np.unique(rows.lengths, return_inverse=True)
-        headers = np.frombuffer(b"".join(map(self._framer.header, kinds.tolist())), np.uint8)
+        headers = np.frombuffer(b"".join(map(tfrecord.header, kinds.tolist())), np.uint8)
         data = rows.data
         data[rows.starts[:, None] + np.arange(head)] = headers.reshape(-1, head)[which]
         after = rows.starts + head + rows.lengths
-        data[after[:, None] + np.arange(foot)] = footers.view(np.uint8).reshape(-1, foot)
+        sums = np.frombuffer(footers, np.uint8).reshape(-1, foot)
+        data[after[:, None] + np.arange(foot)] = sums
         self._write(data.tobytes())
-        return footers.tobytes()
+        return footers
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
         # A raw file may take less than all, on a disk that is nearly full.
         while view:
             view = view[self._file.write(view) :]
-        self._crc = self._extend(self._crc, data)
+        _, extend = checksum.functions()
+        self._crc = extend(self._crc, data)
 
     def close(self) -> int:
-        """Sync and close."""
+        """Make it safe on the disk, and return its CRC32C."""
         os.fsync(self._file.fileno())
         self._file.close()
         return int(self._crc)
@@ -132,28 +112,22 @@ class ArrayRecordFile:
     """An ArrayRecord file, one record per group so that each can be read by its number."""
 
     def __init__(self, path: Path) -> None:
-        """Create the file."""
         module = needed("array_record.python.array_record_module", "pack")
         self._path = path
         self._writer = module.ArrayRecordWriter(str(path), "group_size:1")
-        self._value, _ = checksum.functions()
 
     def add(self, records: list[bytes]) -> bytes:
-        """Append records."""
+        """Append records and return their checksums, 4 bytes each."""
         for record in records:
             self._writer.write(record)
-        sums = [tfrecord.masked(self._value(record)) for record in records]
-        return np.array(sums, "<u4").tobytes()
+        return b"".join(map(tfrecord.footer, records))
 
     def add_rows(self, schema: Schema, columns: Columns) -> bytes:
         """Append a block of rows."""
-        rows = encode_rows(schema, columns)
-        whole = rows.data.tobytes()
-        ends = (rows.starts + rows.lengths).tolist()
-        return self.add([whole[a:b] for a, b in zip(rows.starts.tolist(), ends, strict=True)])
+        return self.add(list(encode_rows(schema, columns).records()))
 
     def close(self) -> int:
-        """Finish, sync and sum up the file."""
+        """Make it safe on the disk, and return its CRC32C."""
         self._writer.close()
         with open(self._path, "rb+") as file:
             os.fsync(file.fileno())
@@ -170,48 +144,51 @@ class ArrayRecordFile:
 class ShardWriter:
     """One shard from its first record to its receipt."""
 
-    def __init__(self, folder: Path, number: int, file_format: str, schema: Schema) -> None:
-        """Open a part file; nobody else has its name."""
+    def __init__(self, folder: Path, number: int, schema: Schema, file_format: str) -> None:
         self._folder, self._number, self._schema = folder, number, schema
-        self.file = shard_name(number, file_format)
-        self._part = folder / WORK_FOLDER / f"{self.file}.{os.getpid()}.part"
+        self._name = f"shard-{number:05d}.{file_format}"
+        # Nobody else has the name of this part file.
+        self._part = folder / WORK_FOLDER / f"{self._name}.{os.getpid()}.part"
         kind = TFRecordFile if file_format == "tfrecord" else ArrayRecordFile
-        self._records: RecordFile = kind(self._part)
+        self._records: TFRecordFile | ArrayRecordFile = kind(self._part)
         self._sums = bytearray()
-        self.skipped: list[Skipped] = []
-        self.images: dict[str, Any] = {}
+        self._waiting: list[bytes] = []
+        self.waiting_bytes = 0
 
-    @property
-    def count(self) -> int:
-        """Records so far."""
-        return len(self._sums) // 4
+    def add(self, record: bytes) -> None:
+        """Append an encoded element; some are written in one go."""
+        self._waiting.append(record)
+        self.waiting_bytes += len(record)
+        if self.waiting_bytes >= WRITE_BYTES:
+            self.flush()
 
-    def add(self, records: list[bytes]) -> None:
-        """Append encoded elements."""
-        if records:
-            self._sums += self._records.add(records)
+    def flush(self) -> None:
+        """Write the elements that wait."""
+        if self._waiting:
+            self._sums += self._records.add(self._waiting)
+            self._waiting, self.waiting_bytes = [], 0
 
     def add_rows(self, columns: Columns) -> None:
         """Append a block of rows that fits the schema."""
+        self.flush()
         self._sums += self._records.add_rows(self._schema, columns)
 
-    def finish(self, items: int) -> Receipt:
+    def finish(self, items: int, skipped: list[Skipped], images: dict[str, Any]) -> Receipt:
         """Put the shard and then its receipt in place."""
-        crc = self._records.close()
-        final = self._folder / self.file
+        self.flush()
         value, _ = checksum.functions()
         receipt = Receipt(
             number=self._number,
-            file=self.file,
-            records=self.count,
+            file=self._name,
+            records=len(self._sums) // 4,
+            crc32c=self._records.close(),
             bytes=self._part.stat().st_size,
-            crc32c=crc,
             records_crc32c=int(value(bytes(self._sums))),
             items=items,
-            skipped=self.skipped,
-            images=self.images,
+            skipped=skipped,
+            images=images,
         )
-        os.replace(self._part, final)
+        os.replace(self._part, self._folder / self._name)
         # Not synced: a receipt that a power cut takes only makes its shard be written again.
         write_json(receipt_path(self._folder, self._number), asdict(receipt), sync=False)
         return receipt
@@ -222,9 +199,24 @@ class ShardWriter:
         self._part.unlink(missing_ok=True)
 
 
-def shard_name(number: int, file_format: str) -> str:
-    """The file name of a shard."""
-    return f"shard-{number:05d}.{file_format}"
+@contextmanager
+def shard_writer(
+    folder: Path, number: int, schema: Schema, file_format: str
+) -> Iterator[ShardWriter]:
+    """A writer that leaves nothing behind when something fails.
+
+    Raises:
+        OutputError: The disk does not take it.
+    """
+    try:
+        writer = ShardWriter(folder, number, schema, file_format)
+        try:
+            yield writer
+        except BaseException:
+            writer.abandon()
+            raise
+    except OSError as error:
+        raise not_written(folder, error) from error
 
 
 def receipt_path(folder: Path, number: int) -> Path:

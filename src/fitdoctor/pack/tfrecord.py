@@ -7,17 +7,16 @@ shifted by a constant) since sums of data that holds sums of itself are weak.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from fitdoctor.pack import checksum
 
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
 _MASK_DELTA = 0xA282EAD8
-_HEADER = struct.Struct("<QI")
 _LENGTH = struct.Struct("<Q")
 _CRC = struct.Struct("<I")
 # A length that says more is damage: TensorFlow's own reader would try to allocate it.
@@ -33,26 +32,18 @@ def masked(crc: int) -> int:
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
-class Framer:
-    """Puts records into their frames; remembers the headers of lengths that it has seen."""
+# Bounded: images of ever new lengths must not fill the memory.
+@functools.lru_cache(1 << 16)
+def header(length: int) -> bytes:
+    """The 12 bytes before the data."""
+    packed = _LENGTH.pack(length)
+    return packed + footer(packed)
 
-    def __init__(self) -> None:
-        """Find the checksum functions once: they are called for every record."""
-        self._value, _ = checksum.functions()
-        self._headers: dict[int, bytes] = {}
 
-    def header(self, length: int) -> bytes:
-        """The 12 bytes before the data."""
-        found = self._headers.get(length)
-        if found is None:
-            packed = _LENGTH.pack(length)
-            found = packed + _CRC.pack(masked(self._value(packed)))
-            self._headers[length] = found
-        return found
-
-    def footer(self, data: bytes) -> bytes:
-        """The 4 bytes after the data."""
-        return _CRC.pack(masked(self._value(data)))
+def footer(data: bytes) -> bytes:
+    """The 4 bytes after the data: its masked checksum."""
+    value, _ = checksum.functions()
+    return _CRC.pack(masked(value(data)))
 
 
 def read_records(path: Path) -> Iterator[bytes]:
@@ -61,27 +52,22 @@ def read_records(path: Path) -> Iterator[bytes]:
     Raises:
         DamagedRecord: A checksum is wrong or the file ends inside a record.
     """
-    with open(path, "rb", buffering=1 << 20) as file:
-        yield from _records(file, str(path))
-
-
-def _records(file: BinaryIO, name: str) -> Iterator[bytes]:
-    value, _ = checksum.functions()
     number, offset = 0, 0
-    while header := file.read(HEADER_BYTES):
-        where = f"record {number} at byte {offset} of {name}"
-        if len(header) < HEADER_BYTES:
-            raise DamagedRecord(f"{where}: the file ends inside its header")
-        length, crc = _HEADER.unpack(header)
-        if masked(value(header[:8])) != crc or length > MOST_RECORD_BYTES:
-            raise DamagedRecord(f"{where}: the checksum of its length is wrong")
-        data, footer = file.read(length), file.read(FOOTER_BYTES)
-        if len(data) < length or len(footer) < FOOTER_BYTES:
-            raise DamagedRecord(f"{where}: the file ends inside it")
-        if masked(value(data)) != _CRC.unpack(footer)[0]:
-            raise DamagedRecord(f"{where}: the checksum of its data is wrong")
-        yield data
-        number, offset = number + 1, offset + HEADER_BYTES + length + FOOTER_BYTES
+    with open(path, "rb", buffering=1 << 20) as file:
+        while head := file.read(HEADER_BYTES):
+            where = f"record {number} at byte {offset} of {path}"
+            if len(head) < HEADER_BYTES:
+                raise DamagedRecord(f"{where}: the file ends inside its header")
+            (length,) = _LENGTH.unpack(head[:8])
+            if footer(head[:8]) != head[8:] or length > MOST_RECORD_BYTES:
+                raise DamagedRecord(f"{where}: the checksum of its length is wrong")
+            data, foot = file.read(length), file.read(FOOTER_BYTES)
+            if len(data) < length or len(foot) < FOOTER_BYTES:
+                raise DamagedRecord(f"{where}: the file ends inside it")
+            if footer(data) != foot:
+                raise DamagedRecord(f"{where}: the checksum of its data is wrong")
+            yield data
+            number, offset = number + 1, offset + HEADER_BYTES + length + FOOTER_BYTES
 
 
 def offsets(path: Path) -> list[tuple[int, int]]:
@@ -93,8 +79,8 @@ def offsets(path: Path) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     size, at = path.stat().st_size, 0
     with open(path, "rb", buffering=1 << 16) as file:
-        while header := file.read(HEADER_BYTES):
-            length = _LENGTH.unpack(header[:8])[0] if len(header) == HEADER_BYTES else size
+        while head := file.read(HEADER_BYTES):
+            length = _LENGTH.unpack(head[:8])[0] if len(head) == HEADER_BYTES else size
             if at + HEADER_BYTES + length + FOOTER_BYTES > size:
                 raise DamagedRecord(f"record {len(found)} at byte {at} of {path} is cut off")
             found.append((at + HEADER_BYTES, length))

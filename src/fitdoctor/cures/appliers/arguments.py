@@ -21,9 +21,8 @@ from fitdoctor.cures.calls import (
     same_code,
     value_start,
 )
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.functions import functions_at, parameter_names
 from fitdoctor.cures.imports import with_names
 from fitdoctor.findings.edits import (
@@ -42,8 +41,8 @@ _SPACE = re.compile(r"[ \t]*")
 _HARMLESS = {"epochs": "1", "initial_epoch": "0", "steps_per_epoch": "1", "steps": "1"}
 
 
-@applies(SetKeyword)
-def set_keyword(draft: Draft, edit: SetKeyword) -> Draft:
+@applied.register
+def set_keyword(edit: SetKeyword, draft: Draft) -> Draft:
     """Give a call a keyword, or the keyword another value."""
     if edit.where.line == ANYWHERE:
         return _set_everywhere(draft, edit)
@@ -93,8 +92,8 @@ def _given(draft: Draft, name: str, keyword: str) -> list[tuple[cst.Call, cst.Ar
     return found
 
 
-@applies(DropKeyword)
-def drop_keyword(draft: Draft, edit: DropKeyword) -> Draft:
+@applied.register
+def drop_keyword(edit: DropKeyword, draft: Draft) -> Draft:
     """Take a keyword out of a call."""
     if edit.where.line == ANYWHERE:
         found = _given(draft, edit.call, edit.keyword)
@@ -110,8 +109,8 @@ def drop_keyword(draft: Draft, edit: DropKeyword) -> Draft:
     return draft.spliced(*_removed(draft, call, given))
 
 
-@applies(RenameKeyword)
-def rename_keyword(draft: Draft, edit: RenameKeyword) -> Draft:
+@applied.register
+def rename_keyword(edit: RenameKeyword, draft: Draft) -> Draft:
     """Give what one keyword is given to another one."""
     if edit.where.line == ANYWHERE:
         found = _given(draft, edit.call, edit.keyword)
@@ -131,8 +130,8 @@ def rename_keyword(draft: Draft, edit: RenameKeyword) -> Draft:
     return draft.spliced(*splices)
 
 
-@applies(CallInstead)
-def call_instead(draft: Draft, edit: CallInstead) -> Draft:
+@applied.register
+def call_instead(edit: CallInstead, draft: Draft) -> Draft:
     """Call another function with the same arguments."""
     last = edit.to.rpartition(".")[2]
     for call in calls_at(draft, edit.where.line, last):
@@ -144,8 +143,8 @@ def call_instead(draft: Draft, edit: CallInstead) -> Draft:
     return draft.spliced(Splice(draft.start(call.func), draft.end(call.func), name))
 
 
-@applies(RenameCall)
-def rename_call(draft: Draft, edit: RenameCall) -> Draft:
+@applied.register
+def rename_call(edit: RenameCall, draft: Draft) -> Draft:
     """Call another method, without the arguments that it does not know."""
     if not calls_at(draft, edit.where.line, edit.call) and calls_at(
         draft, edit.where.line, edit.to
@@ -182,8 +181,8 @@ def _refuse_unknown(draft: Draft, edit: RenameCall, argument: cst.Arg) -> None:
         raise DeclinedEdit(f"{name}={value[:40]} asks for more than one step")
 
 
-@applies(WrapArgument)
-def wrap_argument(draft: Draft, edit: WrapArgument) -> Draft:
+@applied.register
+def wrap_argument(edit: WrapArgument, draft: Draft) -> Draft:
     """Put a call around one argument."""
     call = find_call(draft, edit.where.line, edit.call)
     name, position = _which(draft, edit)

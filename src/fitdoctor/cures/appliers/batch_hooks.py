@@ -5,16 +5,14 @@ from __future__ import annotations
 import libcst as cst
 from libcst import matchers as m
 
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice, deeper
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.functions import functions_at, parameter_names
-from fitdoctor.cures.text_lines import deeper
 from fitdoctor.findings.edits import SkipBatches
 
 
-@applies(SkipBatches)
-def skip_batches(draft: Draft, edit: SkipBatches) -> Draft:
+@applied.register
+def skip_batches(edit: SkipBatches, draft: Draft) -> Draft:
     """Put `if batch % N: return` at the beginning of the hook."""
     hook = _hook(draft, edit)
     batch = _batch_name(hook)

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import libcst as cst
 
 from fitdoctor.cures.calls import called_name, find_call, same_code
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.imports import with_names
 from fitdoctor.cures.names import is_bound_here, names_in
 from fitdoctor.cures.statements import (
@@ -37,8 +36,8 @@ class _Link(NamedTuple):
     end: int
 
 
-@applies(AppendCall)
-def append_call(draft: Draft, edit: AppendCall) -> Draft:
+@applied.register
+def append_call(edit: AppendCall, draft: Draft) -> Draft:
     """Put another call after one of a chain."""
     call = find_call(draft, edit.where.line, edit.call)
     draft, text = with_names(draft, call, edit.text, edit.imports)
@@ -46,13 +45,13 @@ def append_call(draft: Draft, edit: AppendCall) -> Draft:
     return _appended(draft, call, text)
 
 
-@applies(ReadPacked)
-def read_packed(draft: Draft, edit: ReadPacked) -> Draft:
+@applied.register
+def read_packed(edit: ReadPacked, draft: Draft) -> Draft:
     """Have what a call gives stored once and read from then on."""
     if edit.dest is None:
         raise DeclinedEdit("no folder was named for the data")
     text = f".apply(fitdoctor.packed({_quoted(edit.dest)}))"
-    return append_call(draft, AppendCall(edit.where, edit.call, text, (FITDOCTOR,)))
+    return append_call(AppendCall(edit.where, edit.call, text, (FITDOCTOR,)), draft)
 
 
 def _quoted(text: str) -> str:
@@ -61,8 +60,8 @@ def _quoted(text: str) -> str:
     return f'"{text}"' if plain else repr(text)
 
 
-@applies(DatasetOption)
-def dataset_option(draft: Draft, edit: DatasetOption) -> Draft:
+@applied.register
+def dataset_option(edit: DatasetOption, draft: Draft) -> Draft:
     """Give a dataset an option: an object made before the statement, and with_options."""
     call = find_call(draft, edit.where.line, edit.call)
     _refuse_other_setting(draft, edit)
@@ -137,8 +136,8 @@ def _next_link(draft: Draft, call: cst.Call) -> _Link | None:
     return _link(draft, outer)
 
 
-@applies(SwapCalls)
-def swap_calls(draft: Draft, edit: SwapCalls) -> Draft:
+@applied.register
+def swap_calls(edit: SwapCalls, draft: Draft) -> Draft:
     """Move a call right after a later one of its chain."""
     call = find_call(draft, edit.where.line, edit.first)
     links = [_link(draft, call)]

@@ -13,12 +13,10 @@ from typing import NamedTuple
 import libcst as cst
 from libcst import matchers as m
 
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice, deeper
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.functions import decorator_above, functions_at, parameter_names
 from fitdoctor.cures.imports import with_names
-from fitdoctor.cures.text_lines import deeper
 from fitdoctor.findings.edits import Decorate
 
 # Calls that read a tensor's number: methods without arguments, and functions of one.
@@ -31,8 +29,8 @@ _CHANGING = ("append", "extend", "add_scalar", "write", "info", "debug", "warnin
 _MODULES = ("random", "time", "logging")
 
 
-@applies(Decorate)
-def decorate(draft: Draft, edit: Decorate) -> Draft:
+@applied.register
+def decorate(edit: Decorate, draft: Draft) -> Draft:
     """A decorator above a function; its returned numbers are read outside of it."""
     function = _function(draft, edit)
     if function.asynchronous is not None:

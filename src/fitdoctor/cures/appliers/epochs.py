@@ -5,9 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from fitdoctor.cures.calls import argument_of, called_name, find_call, keyword_argument
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.findings.edits import LongerEpochs
 
 # Of `fit(x, y, batch_size, epochs)`.
@@ -20,8 +19,8 @@ _PRIMARY = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
 _FACTOR = (*_PRIMARY, cst.Integer)
 
 
-@applies(LongerEpochs)
-def longer_epochs(draft: Draft, edit: LongerEpochs) -> Draft:
+@applied.register
+def longer_epochs(edit: LongerEpochs, draft: Draft) -> Draft:
     """`fit(data, epochs=n)` becomes `fit(data.repeat(k), epochs=n // k)`."""
     call = find_call(draft, edit.where.line, "fit")
     for keyword in _BY_EPOCH:

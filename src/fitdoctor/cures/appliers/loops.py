@@ -7,9 +7,8 @@ import re
 import libcst as cst
 
 from fitdoctor.cures.calls import argument_of, called_name, find_call, positional
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.names import bound_in, is_bound_here, names_in
 from fitdoctor.cures.statements import is_only, loops_around, put_before, scope_of, statement_of
 from fitdoctor.findings.edits import CastBefore, HoistCompile
@@ -21,8 +20,8 @@ _NEUTRAL = frozenset({"shape", "ndim", "size"})
 _RATE = "learning_rate"
 
 
-@applies(CastBefore)
-def cast_before(draft: Draft, edit: CastBefore) -> Draft:
+@applied.register
+def cast_before(edit: CastBefore, draft: Draft) -> Draft:
     """Cast an array once, before the loop whose calls would each cast it."""
     call = find_call(draft, edit.where.line, edit.call)
     given = argument_of(call, edit.argument, edit.position)
@@ -74,8 +73,8 @@ def _refuse_other_uses(draft: Draft, loop: cst.CSTNode, name: str) -> None:
         raise DeclinedEdit(f"{name} is also used at line {draft.lines(one).start}")
 
 
-@applies(HoistCompile)
-def hoist_compile(draft: Draft, edit: HoistCompile) -> Draft:
+@applied.register
+def hoist_compile(edit: HoistCompile, draft: Draft) -> Draft:
     """Compile once before the loop, and set the learning rate in it."""
     call = find_call(draft, edit.where.line, "compile")
     statement = statement_of(draft, call)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import libcst as cst
 from libcst import matchers as m
 
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.functions import decorator_above, functions_at
 from fitdoctor.cures.imports import with_names
 from fitdoctor.findings.edits import FUNCTOOLS, Memoise
@@ -17,8 +16,8 @@ _DECORATOR = "functools.cache"
 _CHANGING = ("append", "extend", "insert", "pop", "popleft", "add", "remove", "update", "clear")
 
 
-@applies(Memoise)
-def memoise(draft: Draft, edit: Memoise) -> Draft:
+@applied.register
+def memoise(edit: Memoise, draft: Draft) -> Draft:
     """Put `@functools.cache` above the method."""
     method = _method(draft, edit)
     changed, decorator = with_names(draft, method, _DECORATOR, (FUNCTOOLS,))

@@ -13,9 +13,8 @@ import libcst as cst
 from libcst import matchers as m
 
 from fitdoctor.cures.calls import called_name, keyword_argument, positional
-from fitdoctor.cures.declined import DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import DeclinedEdit, Draft, Splice
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.imports import in_known_names
 from fitdoctor.findings.edits import KERAS, UseKerasOps
 
@@ -117,8 +116,8 @@ _PLAIN = (
 )
 
 
-@applies(UseKerasOps)
-def use_keras_ops(draft: Draft, edit: UseKerasOps) -> Draft:
+@applied.register
+def use_keras_ops(edit: UseKerasOps, draft: Draft) -> Draft:
     """Write every function that is called on the host with the framework's operations."""
     ops = in_known_names(draft, "keras.ops.cast", KERAS)
     if ops is None:

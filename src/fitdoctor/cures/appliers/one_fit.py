@@ -9,9 +9,8 @@ from libcst import matchers as m
 
 from fitdoctor.cures.appliers.arguments import set_keyword
 from fitdoctor.cures.calls import argument_of, find_call
-from fitdoctor.cures.declined import DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import DeclinedEdit, Draft, Splice
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.names import bound_in, names_in
 from fitdoctor.cures.statements import is_only, loops_around, scope_of, statement_of
 from fitdoctor.findings.edits import OneFit, SetKeyword
@@ -21,15 +20,15 @@ _EPOCHS = 3  # the place of fit's parameter
 _COUNTING = (("callbacks", 5, ("None", "[]")), ("initial_epoch", 11, ("0",)))
 
 
-@applies(OneFit)
-def one_fit(draft: Draft, edit: OneFit) -> Draft:
+@applied.register
+def one_fit(edit: OneFit, draft: Draft) -> Draft:
     """Take the loop away, and give `fit` its number of rounds."""
     call = find_call(draft, edit.where.line, "fit")
     loop = _loop_of(draft, call)
     rounds = _rounds(draft, loop)
     _refuse_changing(draft, call, loop)
     _refuse_counting(draft, call)
-    draft = set_keyword(draft, SetKeyword(edit.where, "fit", "epochs", rounds, _EPOCHS))
+    draft = set_keyword(SetKeyword(edit.where, "fit", "epochs", rounds, _EPOCHS), draft)
     call = find_call(draft, edit.where.line, "fit")
     return _out_of(draft, _loop_of(draft, call), call)
 

@@ -6,16 +6,15 @@ import libcst as cst
 from libcst import matchers as m
 
 from fitdoctor.cures.calls import called_name, is_constant, same_code
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.imports import after_imports, before_imports, in_known_names
 from fitdoctor.findings.edits import AddSetting, DropSetting
 from fitdoctor.findings.place import ANYWHERE
 
 
-@applies(DropSetting)
-def drop_setting(draft: Draft, edit: DropSetting) -> Draft:
+@applied.register
+def drop_setting(edit: DropSetting, draft: Draft) -> Draft:
     """Take the statements out that make a setting."""
     found = _statements(draft, edit)
     if not found:
@@ -29,8 +28,8 @@ def drop_setting(draft: Draft, edit: DropSetting) -> Draft:
     return draft.spliced(*(_gone(draft, statement) for statement, _ in found))
 
 
-@applies(AddSetting)
-def add_setting(draft: Draft, edit: AddSetting) -> Draft:
+@applied.register
+def add_setting(edit: AddSetting, draft: Draft) -> Draft:
     """Put a statement at the top of a file, unless the file makes the setting itself."""
     _refuse_set(draft, edit)
     if edit.first:

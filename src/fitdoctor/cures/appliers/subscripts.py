@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import libcst as cst
 
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.findings.edits import ReadAll
 
 _ALL = ("[:]", "[()]", "[...]")
 
 
-@applies(ReadAll)
-def read_all(draft: Draft, edit: ReadAll) -> Draft:
+@applied.register
+def read_all(edit: ReadAll, draft: Draft) -> Draft:
     """`file["x"]` becomes `file["x"][:]`."""
     line = draft.line_now(edit.where.line)
     found = [

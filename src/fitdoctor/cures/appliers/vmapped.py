@@ -5,9 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from fitdoctor.cures.calls import calls_at, find_call, refuse_stars, value_start
-from fitdoctor.cures.declined import AlreadyThere, DeclinedEdit
-from fitdoctor.cures.draft import Draft, Splice
-from fitdoctor.cures.edit_engine import applies
+from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
+from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.imports import with_names
 from fitdoctor.findings.edits import JAX, VmapInstead
 
@@ -15,8 +14,8 @@ from fitdoctor.findings.edits import JAX, VmapInstead
 _PARAMETERS = ("f", "xs")
 
 
-@applies(VmapInstead)
-def vmap_instead(draft: Draft, edit: VmapInstead) -> Draft:
+@applied.register
+def vmap_instead(edit: VmapInstead, draft: Draft) -> Draft:
     """`jax.lax.map(f, rows)` becomes `jax.vmap(f)(rows)`."""
     line = edit.where.line
     if not calls_at(draft, line, "map") and calls_at(draft, line, "vmap"):

@@ -14,13 +14,14 @@ def all_patterns() -> tuple[Pattern, ...]:
     """Every pattern in this folder, by the name of its file.
 
     Raises:
-        TypeError: a module of this folder defines no PATTERN.
+        TypeError: a module of this folder defines no pattern.
     """
-    found: list[Pattern] = []
-    for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        pattern = getattr(module, "PATTERN", None)
-        if pattern is None:
-            raise TypeError(f"{module.__name__} must define PATTERN, an instance of its pattern")
-        found.append(pattern)
-    return tuple(found)
+    names = sorted(info.name for info in pkgutil.iter_modules(__path__))
+    return tuple(_pattern(f"{__name__}.{name}") for name in names)
+
+
+def _pattern(module: str) -> Pattern:
+    found = getattr(importlib.import_module(module), "find", None)
+    if not isinstance(found, Pattern):
+        raise TypeError(f"{module} must define find, with @pattern above it")
+    return found

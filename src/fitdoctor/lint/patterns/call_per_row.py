@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from fitdoctor.lint.module import Module
-from fitdoctor.lint.pattern import Match
+from fitdoctor.lint.module import Module, is_number, keyword
+from fitdoctor.lint.pattern import Match, pattern
 
 _ADVICE = {
     "predict": "predict_on_batch costs a hundredth, one predict for all rows less still",
@@ -15,50 +15,41 @@ _ADVICE = {
 }
 
 
-class CallPerRow:
+@pattern(
+    code="HO001",
+    name="call-per-sample",
+    evidence="38 to 50 ms a call on TensorFlow, 1 to 2 ms on JAX and torch",
+    measured_by="predict-rows",
+    example="for row in rows:\n    model.predict(row[None])",
+)
+def find(module: Module) -> Iterator[Match]:
     """The call costs far more than the row."""
-
-    code = "HO001"
-    name = "call-per-sample"
-    evidence = "38 to 50 ms a call on TensorFlow, 1 to 2 ms on JAX and torch"
-    measured_by = "predict-rows"
-    example = "for row in rows:\n    model.predict(row[None])"
-
-    def find(self, module: Module) -> Iterator[Match]:
-        """Calls in a loop whose first argument is made to be one row."""
-        for call, function in module.calls(*_ADVICE):
-            if module.loop_around(call) is None or not call.args:
-                continue
-            row = call.args[0]
-            if isinstance(row, ast.Name):
-                row = module.assigned(row.id, call, module.scope_of(call)) or row
-            if is_one_row(module, row):
-                yield (
-                    call,
-                    f"{function.attr} is called for one row at a time; " + _ADVICE[function.attr],
-                )
+    for call, function in module.calls(*_ADVICE):
+        if module.loop_around(call) is None or not call.args:
+            continue
+        row = call.args[0]
+        if isinstance(row, ast.Name):
+            row = module.assigned(row.id, call, module.scope_of(call)) or row
+        if is_one_row(module, row):
+            advice = _ADVICE[function.attr]
+            yield call, f"{function.attr} is called for one row at a time; {advice}"
 
 
 def is_one_row(module: Module, node: ast.expr) -> bool:
     """`x[None]`, `np.expand_dims(x, 0)`, `x.reshape(1, -1)`, `np.array([x])`, `x[i:i + 1]`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         method = node.func.attr
+        first = node.args[0] if node.args else None
         if method in ("astype", "numpy"):
             return is_one_row(module, node.func.value)
         if method == "reshape":
-            sizes = (
-                node.args[0].elts
-                if node.args and isinstance(node.args[0], ast.Tuple)
-                else node.args
-            )
-            return bool(sizes) and _is(sizes[0], 1)
+            sizes = first.elts if isinstance(first, ast.Tuple) else node.args
+            return bool(sizes) and is_number(sizes[0], 1)
         if method == "expand_dims":
             axis = node.args[1] if len(node.args) > 1 else None
-            axis = next((k.value for k in node.keywords if k.arg == "axis"), axis)
-            return axis is not None and _is(axis, 0)
-        if method in ("array", "asarray") and node.args and isinstance(node.args[0], ast.List):
-            only = node.args[0].elts
-            return len(only) == 1 and not isinstance(only[0], ast.Starred)
+            return is_number(keyword(node, "axis") or axis, 0)
+        if method in ("array", "asarray") and isinstance(first, ast.List):
+            return len(first.elts) == 1 and not isinstance(first.elts[0], ast.Starred)
     return isinstance(node, ast.Subscript) and _adds_an_axis(module, node.slice)
 
 
@@ -75,11 +66,4 @@ def _is_one_wide(part: ast.Slice) -> bool:
     end = part.upper
     if part.lower is None or not isinstance(end, ast.BinOp) or not isinstance(end.op, ast.Add):
         return False
-    return ast.dump(end.left) == ast.dump(part.lower) and _is(end.right, 1)
-
-
-def _is(node: ast.expr, number: int) -> bool:
-    return isinstance(node, ast.Constant) and node.value == number and node.value is not True
-
-
-PATTERN = CallPerRow()
+    return ast.dump(end.left) == ast.dump(part.lower) and is_number(end.right, 1)

@@ -7,56 +7,39 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from fitdoctor.lint.module import Function, Module
-from fitdoctor.lint.pattern import Match
-
-_TF_FUNCTION = "tensorflow.function"
+from fitdoctor.lint.module import Function, Module, given, keyword, tracing
+from fitdoctor.lint.pattern import Match, pattern
 
 
-class ChangingPythonArgument:
+@pattern(
+    code="CO001",
+    name="retracing",
+    evidence="traced again in every round: 60 to 160 times slower",
+    measured_by="python-numbers",
+    example="for step in range(1000):\n    train_step(batch, step)  # a tf.function",
+)
+def find(module: Module) -> Iterator[Match]:
     """The loop's counter, or arithmetic with it, as an argument of a traced function."""
-
-    code = "CO001"
-    name = "retracing"
-    evidence = "traced again in every round: 60 to 160 times slower"
-    measured_by = "python-numbers"
-    example = "for step in range(1000):\n    train_step(batch, step)  # a tf.function"
-
-    def find(self, module: Module) -> Iterator[Match]:
-        """Calls of traced functions inside a loop."""
-        traced = {name for name, f in module.functions().items() if _is_traced(module, f)}
-        for node in ast.walk(module.tree):
-            if not isinstance(node, ast.Call):
-                continue
-            called = _called(node.func)
-            loop = module.loop_around(node) if called in traced else None
-            if not isinstance(loop, ast.For):
-                continue
-            numbers = _changing_numbers(loop)
-            for value in (*node.args, *(k.value for k in node.keywords)):
-                if isinstance(value, ast.Name) and value.id in numbers:
-                    yield (
-                        value,
-                        f"{value.id} is another Python number in every round, so that "
-                        f"{called} is traced again each time; pass tf.constant({value.id})",
-                    )
-
-
-def _called(function: ast.expr) -> str:
-    """`train_step` of `train_step(…)` and of `self.train_step(…)`."""
-    if isinstance(function, ast.Name):
-        return function.id
-    own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
-    return function.attr if own and function.value.id == "self" else ""  # type: ignore[attr-defined]
+    traced = {name for name, f in module.functions().items() if _is_traced(module, f)}
+    for node in module.nodes(ast.Call):
+        called = module.written(node.func).removeprefix("self.")
+        loop = module.loop_around(node) if called in traced else None
+        if not isinstance(loop, ast.For):
+            continue
+        numbers = _changing_numbers(loop)
+        for value in given(node):
+            if isinstance(value, ast.Name) and value.id in numbers:
+                yield (
+                    value,
+                    f"{value.id} is another Python number in every round, so that {called} is "
+                    f"traced again each time; pass tf.constant({value.id})",
+                )
 
 
 def _is_traced(module: Module, function: Function) -> bool:
-    for decorator in function.decorator_list:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if module.dotted(target) == _TF_FUNCTION:
-            given = decorator.keywords if isinstance(decorator, ast.Call) else []
-            return not any(k.arg == "input_signature" for k in given)
-    return False
+    by = tracing(module, function)
+    has_signature = isinstance(by, ast.Call) and keyword(by, "input_signature") is not None
+    return by is not None and not has_signature
 
 
 def _changing_numbers(loop: ast.For) -> set[str]:
@@ -69,34 +52,22 @@ def _changing_numbers(loop: ast.For) -> set[str]:
 
 
 def _counters(loop: ast.For) -> set[str]:
-    source = loop.iter
-    if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Name):
-        return set()
-    if source.func.id == "range" and isinstance(loop.target, ast.Name):
-        return {loop.target.id}
-    if source.func.id == "enumerate" and isinstance(loop.target, ast.Tuple):
-        first = loop.target.elts[0]
-        return {first.id} if isinstance(first, ast.Name) else set()
-    return set()
+    by = loop.iter.func if isinstance(loop.iter, ast.Call) else None
+    target: ast.expr | None = None
+    if isinstance(by, ast.Name) and by.id == "range":
+        target = loop.target
+    elif isinstance(by, ast.Name) and by.id == "enumerate" and isinstance(loop.target, ast.Tuple):
+        target = loop.target.elts[0]
+    return {target.id} if isinstance(target, ast.Name) else set()
 
 
 def _is_arithmetic(node: ast.expr, numbers: set[str]) -> bool:
     """Only operators, numbers, names and min, max, float, int; a tensor's maker is none of them."""
-    uses = False
-    for part in ast.walk(node):
-        if isinstance(part, ast.Call):
-            known = isinstance(part.func, ast.Name) and part.func.id in (
-                "min",
-                "max",
-                "float",
-                "int",
-            )
-            if not known:
-                return False
-        elif isinstance(part, ast.Attribute | ast.Subscript):
-            return False
-        uses |= isinstance(part, ast.Name) and part.id in numbers
-    return uses
-
-
-PATTERN = ChangingPythonArgument()
+    parts = list(ast.walk(node))
+    called = [part.func for part in parts if isinstance(part, ast.Call)]
+    known = {"min", "max", "float", "int"}
+    if not all(isinstance(one, ast.Name) and one.id in known for one in called):
+        return False
+    if any(isinstance(part, ast.Attribute | ast.Subscript) for part in parts):
+        return False
+    return any(isinstance(part, ast.Name) and part.id in numbers for part in parts)

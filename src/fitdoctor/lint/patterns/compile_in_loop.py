@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from fitdoctor.lint.module import Module
-from fitdoctor.lint.pattern import Match
+from fitdoctor.lint.module import Module, given
+from fitdoctor.lint.pattern import Match, pattern
 
 _OPTIMIZERS = frozenset({"adam", "adamw", "sgd", "rmsprop", "adagrad", "adamax", "nadam", "lion"})
 # What people do with a model without making it another one.
@@ -19,47 +19,38 @@ _USUAL = frozenset({
 _KERAS_KEYWORDS = frozenset({"optimizer", "loss", "metrics", "jit_compile", "steps_per_execution"})
 
 
-class CompileInLoop:
+@pattern(
+    code="CO001",
+    name="retracing",
+    evidence="0.43 s for each compile of a small network on TensorFlow",
+    measured_by="recreated-dataset",
+    example='for epoch in range(10):\n    model.compile("adam", "mse")\n    model.fit(x, y)',
+)
+def find(module: Module) -> Iterator[Match]:
     """A model that is made outside the loop is compiled inside it."""
-
-    code = "CO001"
-    name = "retracing"
-    evidence = "0.43 s for each compile of a small network on TensorFlow"
-    measured_by = "recreated-dataset"
-    example = 'for epoch in range(10):\n    model.compile("adam", "mse")\n    model.fit(x, y)'
-
-    def find(self, module: Module) -> Iterator[Match]:
-        """`model.compile(...)` in a loop that does not make the model."""
-        for call, function in module.calls("compile"):
-            loop = module.loop_around(call)
-            if loop is None or not _is_keras(module, call):
-                continue
-            model = module.written(function.value)
-            if not model or _is_needed(module, call, model, loop):
-                continue
-            if not _prefixes(model) & _assigned_in(module, loop):
-                yield (
-                    call,
-                    f"{model} is compiled in every round, which traces its step again "
-                    f"and resets the optimizer; compile once, and set "
-                    f"{model}.optimizer.learning_rate",
-                )
-
-
-def _is_needed(module: Module, call: ast.Call, model: str, loop: ast.For | ast.While) -> bool:
-    """Whether the loop changes what only a new compile can take up: layers, a loss."""
-    own = _assigned_in(module, loop)
-    values = (*call.args, *(k.value for k in call.keywords))
-    if any(isinstance(value, ast.Name) and value.id in own for value in values):
-        return True
-    for node in ast.walk(loop):
-        if not isinstance(node, ast.Attribute):
+    for call, function in module.calls("compile"):
+        loop, model = module.loop_around(call), module.written(function.value)
+        if loop is None or not model or not _is_keras(module, call):
             continue
-        if isinstance(node.ctx, ast.Store) and node.attr == "trainable":
-            return True
-        if module.written(node.value) == model and node.attr not in _USUAL:
-            return True
-    return False
+        own = _assigned_in(module, loop)
+        if not _is_needed(module, call, model, loop, own) and not _prefixes(model) & own:
+            yield (
+                call,
+                f"{model} is compiled in every round, which traces its step again and resets the "
+                f"optimizer; compile once, and set {model}.optimizer.learning_rate",
+            )
+
+
+def _is_needed(module: Module, call: ast.Call, model: str, loop: ast.AST, own: set[str]) -> bool:
+    """Whether the loop changes what only a new compile can take up: layers, a loss."""
+    if any(isinstance(value, ast.Name) and value.id in own for value in given(call)):
+        return True
+    return any(
+        (isinstance(node.ctx, ast.Store) and node.attr == "trainable")
+        or (module.written(node.value) == model and node.attr not in _USUAL)
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Attribute)
+    )
 
 
 def _is_keras(module: Module, call: ast.Call) -> bool:
@@ -78,13 +69,10 @@ def _prefixes(dotted: str) -> set[str]:
     return {".".join(parts[: count + 1]) for count in range(len(parts))}
 
 
-def _assigned_in(module: Module, loop: ast.For | ast.While) -> set[str]:
+def _assigned_in(module: Module, loop: ast.AST) -> set[str]:
     """Names and attributes, as in `self.model`, that the loop creates again."""
     return {
         module.written(node)
         for node in ast.walk(loop)
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
-
-
-PATTERN = CompileInLoop()

@@ -3,55 +3,38 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from fitdoctor.lint.module import Function, Module
-from fitdoctor.lint.pattern import Match
-
-_TF_FUNCTION = "tensorflow.function"
+from fitdoctor.lint.module import TF_FUNCTION, Function, Module, tracing
+from fitdoctor.lint.pattern import Match, pattern
 
 
-class FunctionInLoop:
+@pattern(
+    code="CO001",
+    name="retracing",
+    evidence="traced again in every round: 70 to 190 times slower",
+    measured_by="function-in-loop",
+    example="for epoch in range(10):\n    step = tf.function(train_step)",
+)
+def find(module: Module) -> Iterator[Match]:
     """One that needs nothing of the loop could be made before it."""
-
-    code = "CO001"
-    name = "retracing"
-    evidence = "traced again in every round: 70 to 190 times slower"
-    measured_by = "function-in-loop"
-    example = "for epoch in range(10):\n    step = tf.function(train_step)"
-
-    def find(self, module: Module) -> Iterator[Match]:
-        """`tf.function(f)` and `@tf.function` in a loop that does not make what they use."""
-        for node in ast.walk(module.tree):
-            made = _made_of(module, node)
-            loop = module.loop_around(node) if made is not None else None
-            if made is None or loop is None or _uses(made) & _stored(loop):
-                continue
-            if isinstance(node, ast.expr | ast.stmt):
-                yield (
-                    node,
-                    "a tf.function that is made in every round is traced in every round; "
-                    "make it once, before the loop",
-                )
+    message = (
+        "a tf.function that is made in every round is traced in every round; "
+        "make it once, before the loop"
+    )
+    for node, made in _traced(module):
+        loop = module.loop_around(node)
+        if loop is not None and not _names(ast.walk(made), ast.Load) & _stored(loop):
+            yield node, message
 
 
-def _made_of(module: Module, node: ast.AST) -> ast.AST | None:
-    """What a traced function is made of, where the node makes one."""
-    if isinstance(node, ast.Call) and module.dotted(node.func) == _TF_FUNCTION and node.args:
-        return node.args[0]
-    if isinstance(node, Function):
-        targets = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
-        if any(module.dotted(target) == _TF_FUNCTION for target in targets):
-            return node
-    return None
-
-
-def _uses(node: ast.AST) -> set[str]:
-    return {
-        part.id
-        for part in ast.walk(node)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
-    }
+def _traced(module: Module) -> Iterator[tuple[ast.expr | ast.stmt, ast.AST]]:
+    """What makes a traced function, and what it is made of."""
+    for node in module.nodes(ast.AST):
+        if isinstance(node, ast.Call) and module.dotted(node.func) == TF_FUNCTION and node.args:
+            yield node, node.args[0]
+        elif isinstance(node, Function) and tracing(module, node) is not None:
+            yield node, node
 
 
 def _stored(loop: ast.For | ast.While) -> set[str]:
@@ -63,13 +46,9 @@ def _stored(loop: ast.For | ast.While) -> set[str]:
         for part in ast.walk(function)
         if part is not function
     }
-    names = {
-        part.id
-        for part in ast.walk(loop)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part not in inner
-    }
-    defined = {n.name for n in ast.walk(loop) if isinstance(n, Function) and n not in inner}
-    return names | defined
+    own = [part for part in ast.walk(loop) if part not in inner]
+    return _names(own, ast.Store) | {part.name for part in own if isinstance(part, Function)}
 
 
-PATTERN = FunctionInLoop()
+def _names(nodes: Iterable[ast.AST], use: type[ast.expr_context]) -> set[str]:
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, use)}

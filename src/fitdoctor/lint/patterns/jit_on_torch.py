@@ -5,29 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fitdoctor.lint.module import Module, is_true, keyword
-from fitdoctor.lint.pattern import Match
+from fitdoctor.lint.pattern import Match, pattern
 
 
-class JitOnTorch:
+@pattern(
+    code="CO004",
+    name="harmful-compilation",
+    evidence="32 s before the first step of a small convolutional network, then 1.26 times slower",
+    measured_by="",
+    example='os.environ["KERAS_BACKEND"] = "torch"\nmodel.compile(loss="mse", jit_compile=True)',
+)
+def find(module: Module) -> Iterator[Match]:
     """Only where the file itself asks for the torch backend."""
-
-    code = "CO004"
-    name = "harmful-compilation"
-    evidence = "32 s before the first step of a small convolutional network, then 1.26 times slower"
-    measured_by = ""
-    example = 'os.environ["KERAS_BACKEND"] = "torch"\nmodel.compile(loss="mse", jit_compile=True)'
-
-    def find(self, module: Module) -> Iterator[Match]:
-        """`compile(jit_compile=True)` with `KERAS_BACKEND` set to torch."""
-        if module.backend != "torch":
-            return
-        for call, _ in module.calls("compile"):
-            if is_true(keyword(call, "jit_compile")):
-                yield (
-                    call,
-                    "jit_compile=True on the torch backend compiles for half a minute "
-                    "and makes steps slower; leave it out",
-                )
-
-
-PATTERN = JitOnTorch()
+    message = (
+        "jit_compile=True on the torch backend compiles for half a minute "
+        "and makes steps slower; leave it out"
+    )
+    for call, _ in module.calls("compile"):
+        if module.backend == "torch" and is_true(keyword(call, "jit_compile")):
+            yield call, message
