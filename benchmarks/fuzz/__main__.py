@@ -106,7 +106,7 @@ def _table(tally: Tally, seconds: float) -> str:
 
 
 def _commit() -> str:
-    command = ["git", "rev-parse", "--short", "HEAD"]
+    command = ["git", "describe", "--always", "--dirty"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 

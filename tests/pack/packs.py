@@ -13,9 +13,10 @@ import numpy as np
 
 from fitdoctor.pack.example import decoder
 from fitdoctor.pack.manifest import Manifest
-from fitdoctor.pack.packing import Options, pack
+from fitdoctor.pack.packing import pack
+from fitdoctor.pack.shard import Options
 from fitdoctor.pack.sources.opening import open_source
-from fitdoctor.pack.tfrecord import Framer
+from fitdoctor.pack.tfrecord import footer, header
 from fitdoctor.pack.verify import records_of
 
 SOURCE = str(Path(__file__).parents[2] / "src")
@@ -26,8 +27,7 @@ def packed(source: object, dest: Path, *, opening: dict[str, Any] | None = None,
 
 
 def framed(*records: bytes) -> bytes:
-    framer = Framer()
-    return b"".join(framer.header(len(one)) + one + framer.footer(one) for one in records)
+    return b"".join(header(len(one)) + one + footer(one) for one in records)
 
 
 def elements(manifest: Manifest) -> list[dict[str, Any]]:

@@ -45,7 +45,8 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
 
 @pytest.mark.end_to_end
 def test_a_node_that_dies_loses_nothing(tmp_path: Path, cluster: object) -> None:
-    from fitdoctor.pack.packing import Listener, Options, pack
+    from fitdoctor.pack.packing import Listener, pack
+    from fitdoctor.pack.shard import Options
     from fitdoctor.pack.sources.opening import open_source
 
     class Killer(Listener):

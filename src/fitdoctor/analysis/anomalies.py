@@ -31,7 +31,6 @@ class FirstEpoch:
     rest_ns: float
 
     def to_json(self) -> dict[str, int]:
-        """The form in the JSON report."""
         return {name: round(value) for name, value in vars(self).items()}
 
 
@@ -44,7 +43,6 @@ class Stalls:
     causes: dict[str, int]
 
     def to_json(self) -> dict[str, object]:
-        """The form in the JSON report."""
         return {"count": self.count, "ns": round(self.ns), "causes": self.causes}
 
 
@@ -60,7 +58,6 @@ class IteratorWaits:
     ns: float
 
     def to_json(self) -> dict[str, int]:
-        """The form in the JSON report."""
         return {"count": self.count, "ns": round(self.ns)}
 
 

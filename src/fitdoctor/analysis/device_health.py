@@ -28,17 +28,12 @@ def device_health(recording: Recording) -> list[Message]:
 
 
 def _others(number: int, device: Accelerator) -> list[Message]:
-    others = device.processes
-    if not others:
-        return []
-    names = ", ".join(_named(process) for process in others)
-    return [
-        (
-            "warning",
-            f"GPU {number} was in use by others when the script started: {names}; times on it may "
-            "be too long (close them and run again)",
-        )
-    ]
+    names = ", ".join(_named(process) for process in device.processes or ())
+    text = (
+        f"GPU {number} was in use by others when the script started: {names}; times on it may "
+        "be too long (close them and run again)"
+    )
+    return [("warning", text)] if names else []
 
 
 def _named(process: DeviceProcess) -> str:

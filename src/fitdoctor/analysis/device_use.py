@@ -33,7 +33,6 @@ class DeviceUse:
         return self.busy_share < IDLE_SHARE
 
     def to_json(self) -> dict[str, Any]:
-        """The form in the JSON report."""
         return {
             "compute_ns": round(self.compute_ns),
             "copy_ns": round(self.copy_ns),

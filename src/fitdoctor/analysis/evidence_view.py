@@ -62,7 +62,7 @@ class EvidenceView:
 
     def stage(self, number: int | None) -> StageCost | None:
         """One stage by its number."""
-        return next((stage for stage in self.stages if stage.number == number), None)
+        return next((stage for stage in self.stages if stage.n == number), None)
 
     @property
     def layers(self) -> tuple[LayerCost, ...]:

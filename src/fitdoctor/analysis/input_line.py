@@ -23,8 +23,7 @@ def input_line(view: View) -> str | None:
     if loader is not None:
         rate = f"{duration(loader.ns.value)} a batch"
         where = "where it ran" if loader.in_place else "alone"
-        busy = loader.cores + loader.children_cores
-        parts.append(f"{rate} {where}, {busy:.1f} of {view.cpus} cores busy")
+        parts.append(f"{rate} {where}, {loader.busy_cores:.1f} of {view.cpus} cores busy")
     narrow = narrowest(view)
     if narrow is not None:
         parts.append(f"most of it in {_named(narrow)}")

@@ -25,13 +25,12 @@ class Loader:
 
     ns: Interval
     cores: float  # CPU use of this process while loading; 1.0 is one core
-    children_cores: float
     user_share: float | None  # of the samples: the user's Python code was running
-    lock_share: float | None  # of the samples: the interpreter lock was held
-    hot_line: tuple[str, int, str] | None
-    hot_function: tuple[str, int, str] | None
-    batch_bytes: int | None
-    in_place: bool  # measured during training: the data can be read only once
+    children_cores: float = 0.0
+    lock_share: float | None = None  # of the samples: the interpreter lock was held
+    hot_line: tuple[str, int, str] | None = None
+    hot_function: tuple[str, int, str] | None = None
+    in_place: bool = False  # measured during training: the data can be read only once
     native_share: float | None = None  # of its Python code's time: inside native calls
     repeats: bool = False  # no random number was drawn for a batch: the work can be done once
 
@@ -58,8 +57,6 @@ def loader_of(workload: RecordedWorkload, core: Interval) -> Loader | None:
         lock_share=stacks.lock_share if stacks else None,
         hot_line=_top(stacks.lines) if stacks else None,
         hot_function=_top(stacks.functions) if stacks else None,
-        batch_bytes=alone.bytes,
-        in_place=False,
         native_share=_made_natively(workload),
     )
 
@@ -73,12 +70,7 @@ def _source(workload: RecordedWorkload) -> Loader | None:
     return Loader(
         ns=Interval.around(wall, 0.1),
         cores=seen.cpu_ns / max(1, seen.wall_ns),
-        children_cores=0.0,
         user_share=1.0,
-        lock_share=None,
-        hot_line=None,
-        hot_function=None,
-        batch_bytes=None,
         in_place=True,
         native_share=native_share(seen.native, seen.cpu_ns / seen.count),
         repeats=seen.native is not None and seen.native.random is False,
@@ -99,12 +91,10 @@ def _watched(workload: RecordedWorkload, core: Interval) -> Loader | None:
     return Loader(
         ns=Interval.around(ns, seen.error_of(seen.loading)),
         cores=cores,
-        children_cores=0.0,
         user_share=1.0,
         lock_share=part.lock_held / max(1, part.samples),
         hot_line=hot,
         hot_function=hot,
-        batch_bytes=None,
         in_place=True,
         native_share=native_share(seen.native, ns * cores),
         repeats=seen.native is not None and seen.native.random is False,

@@ -13,26 +13,15 @@ from fitdoctor.intervals import Interval
 
 
 @dataclass(frozen=True)
-class LayerCost:
-    """One layer on the frozen batch."""
+class LayerCost(LayerTime):
+    """One layer on the frozen batch; `flops` and `bytes` are those of all its calls in a step."""
 
-    name: str
-    type: str
-    parameters: int | None
-    forward_ns: float
-    step: Interval | None  # forward and backward, alone and compiled
-    share: float  # of the forward pass of all layers
-    flops: float | None
-    bytes: float | None
-    host_ops: int
-    loops: int
-    is_model: bool
-    is_user: bool
-    file: str | None
-    line: int | None
-    settings: dict[str, bool | int | float]
-    calls: int = 1  # in one step; `step`, `flops` and `bytes` are those of all of them
-    inside: str | None = None  # the layer that holds it, and is timed with it
+    step: Interval | None = None  # forward and backward of all calls, alone and compiled
+
+    @property
+    def step_ns(self) -> float:
+        """Forward and backward; as the forward pass tells where it was not timed alone."""
+        return self.step.value if self.step is not None else FORWARD_PASSES_PER_STEP * self.ns
 
     def needed_ns(self, ceiling: MachineCeiling | None) -> float | None:
         """What its arithmetic takes at the best rates of this machine, backward included."""
@@ -46,9 +35,7 @@ class LayerCost:
 def layer_costs(workload: RecordedWorkload) -> tuple[LayerCost, ...]:
     """The layers that were timed, the costliest first."""
     found = workload.found(Layers)
-    rows = found.layers if found is not None else ()
-    whole = float(sum(row.ns for row in rows)) or 1.0
-    return tuple(_layer(row, whole) for row in rows)
+    return tuple(_layer(row) for row in found.layers) if found is not None else ()
 
 
 def outer_layers(layers: Iterable[LayerCost]) -> list[LayerCost]:
@@ -58,32 +45,16 @@ def outer_layers(layers: Iterable[LayerCost]) -> list[LayerCost]:
     return [layer for layer in layers if layer.inside not in alone]
 
 
-def _layer(row: LayerTime, whole: float) -> LayerCost:
+def _layer(row: LayerTime) -> LayerCost:
     calls = max(1, row.calls)
     step = from_windows(row.alone.ns) if row.alone is not None else None
-    return LayerCost(
-        name=row.name,
-        type=row.type,
-        parameters=row.parameters,
-        forward_ns=float(row.ns),
-        step=step.scaled(calls) if step is not None else None,
-        share=row.ns / whole,
-        flops=_times(row.flops, calls),
-        bytes=_times(row.bytes, calls),
-        host_ops=row.host_ops,
-        loops=row.loops,
-        is_model=row.is_model,
-        is_user=row.is_user,
-        file=row.file,
-        line=row.line,
-        settings=row.settings,
-        calls=calls,
-        inside=row.inside,
-    )
-
-
-def _times(needs: float | None, calls: int) -> float | None:
-    return None if needs is None else needs * calls
+    of_all_calls = {
+        "calls": calls,
+        "flops": None if row.flops is None else row.flops * calls,
+        "bytes": None if row.bytes is None else row.bytes * calls,
+        "step": None if step is None else step.scaled(calls),
+    }
+    return LayerCost(**vars(row) | of_all_calls)
 
 
 def copy_ratio(workload: RecordedWorkload, name: str) -> Interval | None:

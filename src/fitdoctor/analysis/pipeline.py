@@ -18,26 +18,14 @@ Changed = TypeVar("Changed", bound=ChangedPipeline)
 
 
 @dataclass(frozen=True)
-class StageCost:
+class StageCost(StageFacts):
     """One stage, per batch of the whole pipeline; costs are None where it was not timed."""
 
-    number: int
-    op: str
-    file: str | None
-    line: int | None
-    python: bool
-    random: bool
-    reorders: bool
-    parallel: int | None
-    inputs: tuple[int, ...]
-    batch_size: int | None
-    buffer_size: int | None
-    per_batch: float | None  # elements of this stage in one batch
-    ns: float | None  # the pipeline up to here
-    own_ns: float | None  # this stage by itself
-    own_cpu_ns: float | None
-    element_bytes: int | None
-    via: str | None = None  # the library's function that made it, where the user called that
+    per_batch: float | None = None  # elements of this stage in one batch
+    ns: float | None = None  # the pipeline up to here
+    own_ns: float | None = None  # this stage by itself
+    own_cpu_ns: float | None = None
+    element_bytes: int | None = None
 
     @property
     def work_ns(self) -> float:
@@ -69,24 +57,15 @@ def stage_costs(workload: RecordedWorkload) -> tuple[StageCost, ...]:
 
 
 def _stage(fact: StageFacts, row: StageTime | None) -> StageCost:
+    if row is None:
+        return StageCost(**vars(fact))
     return StageCost(
-        number=fact.n,
-        op=fact.op,
-        file=fact.file,
-        line=fact.line,
-        python=fact.python,
-        random=fact.random,
-        reorders=fact.reorders,
-        parallel=fact.parallel,
-        inputs=fact.inputs,
-        batch_size=fact.batch_size,
-        buffer_size=fact.buffer_size,
-        per_batch=row.per_batch if row else None,
-        ns=row.ns if row else None,
-        own_ns=row.own_ns if row else None,
-        own_cpu_ns=row.own_cpu_ns if row else None,
-        element_bytes=row.element_bytes if row else None,
-        via=fact.via,
+        **vars(fact),
+        per_batch=row.per_batch,
+        ns=row.ns,
+        own_ns=row.own_ns,
+        own_cpu_ns=row.own_cpu_ns,
+        element_bytes=row.element_bytes,
     )
 
 

@@ -21,11 +21,9 @@ class StartUp:
 
     @property
     def total(self) -> int:
-        """All of it."""
         return self.imports + self.script + self.fit + self.first_step
 
     def to_json(self) -> dict[str, object]:
-        """The form in the JSON report."""
         return {
             "imports_ns": self.imports,
             "by_module_ns": self.by_module,

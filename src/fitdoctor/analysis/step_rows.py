@@ -7,7 +7,6 @@ from typing import Any
 
 from fitdoctor.analysis.model_costs import layer_costs, outer_layers
 from fitdoctor.contract.evidence.model import MachineCeiling
-from fitdoctor.contract.limits import FORWARD_PASSES_PER_STEP
 from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
 
@@ -29,7 +28,6 @@ class StepRow:
     alone: bool = True  # forward and backward, timed alone; else three times the forward pass
 
     def to_json(self) -> dict[str, Any]:
-        """The form in the JSON report."""
         return {
             "name": self.name,
             "type": self.type,
@@ -56,12 +54,7 @@ def step_rows(
     ceiling = workload.found(MachineCeiling)
     rows = []
     for layer in layers:
-        ns = (
-            layer.step.value
-            if layer.step is not None
-            else FORWARD_PASSES_PER_STEP * layer.forward_ns
-        )
-        needed = layer.needed_ns(ceiling)
+        ns, needed = layer.step_ns, layer.needed_ns(ceiling)
         rate = min(1.0, needed / ns) if needed is not None and ns > 0 else None
         alone = layer.step is not None
         rows.append(

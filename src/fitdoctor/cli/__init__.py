@@ -11,7 +11,6 @@ from typing import NoReturn
 import click
 
 from fitdoctor import __version__
-from fitdoctor.cli.completion import complete_scripts
 from fitdoctor.cli.output import say
 from fitdoctor.contract.errors import FitdoctorError, UsageError
 from fitdoctor.report.text import clean
@@ -45,10 +44,7 @@ class LazyGroup(click.Group):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"fitdoctor.cli.{cmd_name}").command
-        if not isinstance(command, click.Command):
-            return None
-        complete_scripts(command)
+        command: click.Command = importlib.import_module(f"fitdoctor.cli.{cmd_name}").command
         return command
 
 

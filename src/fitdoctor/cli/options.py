@@ -8,17 +8,28 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from fitdoctor.cli.completion import rule_codes
 from fitdoctor.cli.output import COLORS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+def rule_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The rules whose code or name begins so, as a shell offers them."""
+    from fitdoctor.rules import all_rules
+
+    wanted = incomplete.lower()
+    return [
+        CompletionItem(rule.code, help=rule.name)
+        for rule in all_rules()
+        if rule.code.lower().startswith(wanted) or (wanted and rule.name.startswith(wanted))
+    ]
+
+
 def _codes(context: click.Context, option: click.Parameter, value: Any) -> tuple[str, ...]:
     """Codes or families, in several options or separated by commas."""
-    texts = [value] if isinstance(value, str) else list(value or ())
-    codes = [code.strip() for text in texts for code in str(text).split(",")]
+    codes = [code.strip() for text in value for code in text.split(",")]
     return tuple(code.upper() for code in codes if code)
 
 
@@ -62,31 +73,18 @@ def recording(text: str) -> Callable[[_Command], _Command]:
 
 
 EXAMINED_TIME = "Training time to examine: up to half of it is recorded, then probes run."
-module = click.option("-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m.")
 force = click.option("--force", is_flag=True, help="Overwrite an output file that exists.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing except errors.")
 unsafe = click.option(
     "--unsafe", is_flag=True, help="Also apply cures that may change numbers or order."
 )
+verbose = click.option(
+    "-v", "--verbose", is_flag=True, help="Also show the evidence and the machine."
+)
 JSON_TEXT = "Also write the result as JSON."
 json_output = file_option("--json", "json_output", text=JSON_TEXT)
-select = click.option(
-    "--select",
-    multiple=True,
-    metavar="CODES",
-    envvar="FITDOCTOR_SELECT",
-    callback=_codes,
-    shell_complete=rule_codes,
-    help="Only these rules or families, as in IN,CB001.",
-)
-ignore = click.option(
-    "--ignore",
-    multiple=True,
-    metavar="CODES",
-    envvar="FITDOCTOR_IGNORE",
-    callback=_codes,
-    shell_complete=rule_codes,
-    help="Not these rules or families.",
+json_only = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout."
 )
 no_source = click.option(
     "--no-source",
@@ -133,4 +131,19 @@ pack = click.option(
 
 def rule_options(command: _Command) -> _Command:
     """`--select` and `--ignore`."""
-    return select(ignore(command))
+    texts = {
+        "ignore": "Not these rules or families.",
+        "select": "Only these rules or families, as in IN,CB001.",
+    }
+    for name, text in texts.items():
+        option = click.option(
+            f"--{name}",
+            multiple=True,
+            metavar="CODES",
+            envvar=f"FITDOCTOR_{name.upper()}",
+            callback=_codes,
+            shell_complete=rule_codes,
+            help=text,
+        )
+        command = option(command)
+    return command

@@ -136,7 +136,8 @@ def _pack(opened: Any, dest: Path, how: dict[str, Any], *, quiet: bool) -> Manif
     import time
 
     from fitdoctor.cli.pack_progress import PackProgress
-    from fitdoctor.pack.packing import Options, pack
+    from fitdoctor.pack.packing import pack
+    from fitdoctor.pack.shard import Options
     from fitdoctor.units import size
 
     how["shard_bytes"] = how.pop("shard_size")

@@ -6,13 +6,18 @@ mean: those that neither it nor a file beside it ever names. `--` ends our optio
 
 from __future__ import annotations
 
+import functools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
+
+from fitdoctor.contract.records import Script
 
 # Libraries that make options of names in the code: their scripts may mean any option.
 MAKE_OPTIONS = (
@@ -34,16 +39,15 @@ MOST_BYTES = 1_000_000
 class ScriptCommand(click.Command):
     """Options before SCRIPT are ours; so are those after it that the script does not know."""
 
+    allow_interspersed_args = False
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Bring our options to the front, where click looks for them."""
-        return super().parse_args(ctx, self._ours_first(list(args)))
-
-    def _ours_first(self, args: list[str]) -> list[str]:
         at = self._script_at(args)
-        if at is None or at + 1 >= len(args) or "-m" in args[:at]:
-            return args
-        ours, theirs = self._split(args[at + 1 :], _Known(Path(args[at])))
-        return [*args[:at], *ours, args[at], *theirs]
+        if at is not None and "-m" not in args[:at]:
+            ours, theirs = self._split(args[at + 1 :], Path(args[at]))
+            args = [*args[:at], *ours, args[at], *theirs]
+        return super().parse_args(ctx, args)
 
     def _script_at(self, args: list[str]) -> int | None:
         index = 0
@@ -56,7 +60,7 @@ class ScriptCommand(click.Command):
             index += 2 if self._takes_next(word) else 1
         return None
 
-    def _split(self, args: list[str], known: _Known) -> tuple[list[str], list[str]]:
+    def _split(self, args: list[str], script: Path) -> tuple[list[str], list[str]]:
         """Options of ours, each with its value, and the rest."""
         ours: list[str] = []
         theirs: list[str] = []
@@ -65,7 +69,7 @@ class ScriptCommand(click.Command):
             word = args[index]
             if word == "--":
                 break
-            if self._option(word) is None or known.names(word.partition("=")[0]):
+            if self._option(word) is None or _may_mean(script, word.partition("=")[0]):
                 theirs.append(word)
                 index += 1
                 continue
@@ -86,30 +90,44 @@ class ScriptCommand(click.Command):
         return option is not None and not option.is_flag and not option.count and "=" not in word
 
 
-class _Known:
-    """The options that a script, or a file beside it, names."""
+def script_command(
+    name: str, short_help: str, *, required: bool = True
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command on SCRIPT and its ARGS, which its function gets as one `Script`."""
 
-    def __init__(self, script: Path) -> None:
-        """Nothing is read yet."""
-        self._script = script
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def command(*, script: str | None, args: tuple[str, ...], module: bool, **more: Any) -> Any:
+            return function(script=Script(script, args, module) if script is not None else None, **more)
 
-    def names(self, option: str) -> bool:
-        """Whether the script may mean this option; so too where that cannot be seen."""
-        named = re.compile(rf"""["'\s]{re.escape(option)}["'\s=,/|]""")
-        try:
-            own = _text(self._script)
-        except OSError:
-            return False  # the command says what is wrong with its script
-        if _MAKES_OPTIONS.search(own):
-            return True
-        return any(named.search(text) for text in (own, *self._beside()))
+        command = script_args(command)
+        command = click.argument("script", required=required, shell_complete=_file_names)(command)
+        command = click.option(
+            "-m", "module", is_flag=True, help="SCRIPT is a module, as for python -m."
+        )(command)
+        return click.command(name, cls=ScriptCommand, short_help=short_help)(command)
 
-    def _beside(self) -> Iterator[str]:
-        for path in islice(_python_files(self._script.resolve().parent), MOST_FILES):
-            try:
-                yield _text(path)
-            except OSError:
-                continue
+    return decorate
+
+
+def _file_names(ctx: click.Context, param: click.Parameter, start: str) -> list[CompletionItem]:
+    """Leave it to the shell, which completes names of files."""
+    return [CompletionItem(start, type="file")]
+
+
+script_args = click.argument(
+    "args", nargs=-1, type=click.UNPROCESSED, shell_complete=_file_names
+)
+
+
+def _may_mean(script: Path, option: str) -> bool:
+    """Whether a script, or a file beside it, names this option; so too where nobody can see."""
+    named = re.compile(rf"""["'\s]{re.escape(option)}["'\s=,/|]""")
+    own = _text(script)
+    if _MAKES_OPTIONS.search(own) or named.search(own):
+        return True
+    beside = islice(_python_files(script.resolve().parent), MOST_FILES)
+    return any(named.search(_text(path)) for path in beside)
 
 
 def _python_files(folder: Path) -> Iterator[Path]:
@@ -126,5 +144,8 @@ def _python_files(folder: Path) -> Iterator[Path]:
 
 
 def _text(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(MOST_BYTES).decode("utf-8", "replace")
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_BYTES).decode("utf-8", "replace")
+    except OSError:  # the command says what is wrong with its script
+        return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
 import importlib.util
 import itertools
 import os
@@ -10,11 +9,24 @@ import sys
 import tokenize
 import zipfile
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 from fitdoctor.cli.output import FORMATS
 from fitdoctor.contract.errors import UsageError
+from fitdoctor.contract.records import Script
+
+
+def check_target(script: Script) -> None:
+    """Refuse a script or module that python could not start.
+
+    Raises:
+        UsageError: It cannot be started.
+    """
+    if script.module:
+        _check_module(script.path)
+    else:
+        check_script(script.path)
 
 
 def check_script(script: str) -> None:
@@ -53,8 +65,7 @@ def check_script(script: str) -> None:
 
 
 def _is_python(path: Path) -> bool:
-    with open(path, "rb") as file:
-        start = file.read(4)
+    start = path.read_bytes()[: len(importlib.util.MAGIC_NUMBER)]
     # What python also runs: compiled files and zipped applications.
     if start == importlib.util.MAGIC_NUMBER or zipfile.is_zipfile(path):
         return True
@@ -65,12 +76,8 @@ def _is_python(path: Path) -> bool:
         return False
 
 
-def check_module(module: str) -> None:
-    """Refuse a module that `python -m` would not find, without importing anything.
-
-    Raises:
-        UsageError: There is no such module, or it is a package that cannot be run.
-    """
+def _check_module(module: str) -> None:
+    """Refuse a module that `python -m` would not find, without importing anything."""
     missing = _missing_part(module)
     if missing is not None:
         raise UsageError(
@@ -102,15 +109,9 @@ def _missing_part(module: str) -> str | None:
 def _find(name: str, search: Sequence[str] | None) -> ModuleSpec | None:
     # `python -m` puts the working directory first; we may have been started without it.
     path = [os.getcwd(), *sys.path] if search is None else search
-    found = importlib.machinery.PathFinder.find_spec(name, path)
-    if found is not None:
-        return found
-    for finder in sys.meta_path:
-        if finder is not importlib.machinery.PathFinder:
-            other = finder.find_spec(name, search)
-            if other is not None:
-                return other
-    return None
+    others = [finder for finder in sys.meta_path if finder is not PathFinder]
+    found = (finder.find_spec(name, search) for finder in others)
+    return PathFinder.find_spec(name, path) or next(filter(None, found), None)
 
 
 def misplaced_option(args: Sequence[str]) -> str:

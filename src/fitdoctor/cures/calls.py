@@ -104,8 +104,8 @@ def value_start(draft: Draft, argument: cst.Arg) -> int:
 
 def is_constant(value: cst.BaseExpression) -> bool:
     """Whether a value is written out, rather than taken from a variable."""
-    if isinstance(value, cst.BaseNumber | cst.SimpleString | cst.ConcatenatedString):
-        return not isinstance(value, cst.Imaginary)
+    if isinstance(value, cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString):
+        return True
     if isinstance(value, cst.Name):
         return value.value in _WRITTEN_OUT
     if isinstance(value, cst.UnaryOperation):

@@ -186,7 +186,7 @@ def _why_no_cure(view: View) -> str:
     loader = view.loader
     if loader is None:
         return ", but its loader could not be measured alone."
-    if loader.cores + loader.children_cores >= ALL_BUSY * view.cpus:
+    if loader.busy_cores >= ALL_BUSY * view.cpus:
         return (
             f". Loading keeps all {view.cpus} cores busy: less work per sample, preprocessing "
             "once (pack), or more cores would help, more threads would not."

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from fitdoctor.contract.records import RecordedWorkload
+from typing import Any, Protocol
 
 # The line of an edit whose place was not recorded: it is looked for in the whole file.
 ANYWHERE = -1
@@ -23,6 +21,20 @@ class Where:
         return {"file": self.file, "line": self.line}
 
 
-def place_of(workload: RecordedWorkload) -> Where | None:
-    """The line that trains; None where no line of the user's was seen."""
-    return Where(workload.file, workload.line or 0) if workload.file else None
+class Placed(Protocol):
+    """What was recorded with its place, as far as that was seen."""
+
+    @property
+    def file(self) -> str | None: ...
+    @property
+    def line(self) -> int | None: ...
+
+
+def place_of(one: Placed | None) -> Where | None:
+    """Its place, line 0 where only the file is known; None where no file was seen."""
+    return Where(one.file, one.line or 0) if one is not None and one.file else None
+
+
+def line_of(one: Placed | None) -> Where | None:
+    """Its place, for an edit; None where the line is not known."""
+    return Where(one.file, one.line) if one is not None and one.file and one.line else None

@@ -13,7 +13,6 @@ class Patches:
     """Every replacement of someone else's attribute goes through here."""
 
     def __init__(self) -> None:
-        """Start with nothing replaced."""
         self._undo: list[Callable[[], None]] = []
 
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:

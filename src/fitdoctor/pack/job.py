@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,9 @@ from fitdoctor.pack.element import normal
 from fitdoctor.pack.example import encoder
 from fitdoctor.pack.image_header import agreed
 from fitdoctor.pack.schema import BadElement, Schema, difference, schema_of
-from fitdoctor.pack.shard import Receipt, ShardWriter, Skipped, not_written
+from fitdoctor.pack.shard import Options, Receipt, ShardWriter, Skipped, shard_writer
 from fitdoctor.pack.sources.data_source import Block, Range, Source
 from fitdoctor.pack.sources.function import load_function
-
-# Encoded elements that are written in one go.
-WRITE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -27,27 +25,19 @@ class Job:
 
     source: Source
     folder: Path
-    file_format: str
     schema: Schema
-    map_spec: str | None
-    skip_bad: bool
+    options: Options
 
 
 class Elements:
     """Turns raw elements into records; keeps count of those that are bad."""
 
-    def __init__(self, schema: Schema, map_spec: str | None, skip_bad: bool) -> None:
-        """Find the user's function once."""
+    def __init__(self, schema: Schema, options: Options) -> None:
         self.schema = schema
-        self._encode = encoder(schema)
-        self._map = load_function(map_spec) if map_spec else None
-        self._skip_bad = skip_bad
+        self.map = load_function(options.map_spec) if options.map_spec else None
         self.skipped: list[Skipped] = []
-
-    @property
-    def is_mapped(self) -> bool:
-        """Whether a function of the user changes the elements."""
-        return self._map is not None
+        self._encode = encoder(schema)
+        self._skip_bad = options.skip_bad
 
     def record(self, name: str, raw: Any, *, is_normal: bool = False) -> bytes | None:
         """An element as an Example, or None when it was left out.
@@ -58,9 +48,7 @@ class Elements:
         if not self.schema:
             return bytes(raw)  # a record already
         try:
-            if is_normal and self._map is None:
-                return self._encode(raw)
-            return self._encode(mapped(raw, self._map))
+            return self._encode(raw if is_normal and not self.map else mapped(raw, self.map))
         except BadElement as error:
             self.leave_out(Skipped(name, self._reason(raw, str(error))))
             return None
@@ -68,7 +56,7 @@ class Elements:
     def _reason(self, raw: Any, reason: str) -> str:
         """In the words of the whole schema, where the element can be seen as a whole."""
         try:
-            return difference(self.schema, schema_of(mapped(raw, self._map))) or reason
+            return difference(self.schema, schema_of(mapped(raw, self.map))) or reason
         except BadElement:
             return reason
 
@@ -119,61 +107,37 @@ def write_shard(
         UsageError: An item is bad, and bad ones are not left out.
         OutputError: The disk does not take it.
     """
-    elements = Elements(job.schema, job.map_spec, job.skip_bad)
-    writer: ShardWriter | None = None
-    try:
-        writer = ShardWriter(job.folder, number, job.file_format, job.schema)
-        items = 0
+    elements = Elements(job.schema, job.options)
+    images: dict[str, Any] = {}
+    items = 0
+    with shard_writer(job.folder, number, job.schema, job.options) as writer:
         for block in job.source.blocks(part):
             written = _write_block(writer, elements, block)
             items += block.items
-            for facts in block.images:
-                writer.images = agreed(writer.images, facts)
+            images = functools.reduce(agreed, block.images, images)
             if report is not None:
                 report(block.items, written)
-        writer.skipped = elements.skipped
-        return writer.finish(items)
-    except BaseException as error:
-        if writer is not None:
-            writer.abandon()
-        if isinstance(error, OSError):
-            raise not_written(job.folder, error) from error
-        raise
+        return writer.finish(items, elements.skipped, images)
 
 
 def _write_block(writer: ShardWriter, elements: Elements, block: Block) -> int:
     for bad in block.bad:
         elements.leave_out(bad)
     columns = block.columns
-    if columns is not None and not elements.is_mapped:
-        if not len(next(iter(columns.values()))):
-            return 0
+    if columns is not None and not elements.map and fits(elements.schema, columns):
         try:
-            # Wrong names or types: one by one, to say which element it is.
-            if set(columns) == {f.name for f in elements.schema} and fits(elements.schema, columns):
-                writer.add_rows(columns)
-                return sum(_column_bytes(column) for column in columns.values())
+            writer.add_rows(columns)
+            return sum(_column_bytes(column) for column in columns.values())
         except BadElement:
-            pass
-    return _write_elements(writer, elements, block)
+            pass  # one by one, to say which element it is
+    total = 0
+    for name, raw in block.each():
+        record = elements.record(name, raw, is_normal=block.is_normal or columns is not None)
+        if record is not None:
+            writer.add(record)
+            total += len(record)
+    return total
 
 
 def _column_bytes(column: Any) -> int:
     return sum(map(len, column)) if isinstance(column, list) else int(column.nbytes)
-
-
-def _write_elements(writer: ShardWriter, elements: Elements, block: Block) -> int:
-    records: list[bytes] = []
-    waiting = total = 0
-    normal_already = block.is_normal or block.columns is not None
-    for name, raw in block.each():
-        record = elements.record(name, raw, is_normal=normal_already)
-        if record is None:
-            continue
-        records.append(record)
-        waiting += len(record)
-        if waiting >= WRITE_BYTES:
-            writer.add(records)
-            total, waiting, records = total + waiting, 0, []
-    writer.add(records)
-    return total + waiting

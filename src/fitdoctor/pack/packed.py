@@ -23,7 +23,8 @@ from fitdoctor.contract.errors import UsageError
 from fitdoctor.contract.stored_tensors import as_records, from_records, not_storable
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.manifest import NAME, Manifest, read_manifest
-from fitdoctor.pack.packing import Listener, Options, pack
+from fitdoctor.pack.packing import Listener, pack
+from fitdoctor.pack.shard import Options
 from fitdoctor.pack.sources.record_source import Records
 from fitdoctor.units import size
 

@@ -14,7 +14,6 @@ from fitdoctor.pack.engine import Report, Tasks
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.job import Job, write_shard
 from fitdoctor.pack.shard import Receipt
-from fitdoctor.pack.sources.data_source import Range
 
 # A node that dies takes all its tasks; more deaths than this are no accident.
 MOST_RETRIES = 5
@@ -44,7 +43,7 @@ def run_ray(job: Job, tasks: Tasks, workers: int, report: Report) -> Iterator[Re
 def _results(ray: Any, job: Job, tasks: Tasks, report: Report) -> Iterator[Receipt]:
     # The job may hold a long list of files: it is sent once, not with every task.
     shared = ray.put(job)
-    remote = ray.remote(max_retries=MOST_RETRIES)(_task)
+    remote = ray.remote(max_retries=MOST_RETRIES)(write_shard)
     tasks.reverse()
     waiting: list[Any] = []
     while tasks or waiting:
@@ -64,7 +63,3 @@ def _results(ray: Any, job: Job, tasks: Tasks, report: Report) -> Iterator[Recei
             ) from error
         report(receipt.items, receipt.bytes)
         yield receipt
-
-
-def _task(job: Job, number: int, part: Range) -> Receipt:
-    return write_shard(job, number, part)

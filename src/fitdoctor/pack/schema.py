@@ -6,34 +6,17 @@ not fit one of them exactly are stored raw: the array's bytes, little endian, as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from fitdoctor.contract.errors import UsageError
-
 # Int64 lists store small numbers in few bytes, but are slow to read; longer ones go raw.
 LONGEST_INT_LIST = 32
-_RAW_DTYPES = frozenset(
-    [
-        "bool",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "float16",
-        "float32",
-        "float64",
-    ]
-)
 _INT_LIST_DTYPES = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"]
 )
+_DTYPES = _INT_LIST_DTYPES | {"uint64", "float16", "float32", "float64"}
 
 
 class BadElement(ValueError):
@@ -51,30 +34,22 @@ class Feature:
     image: dict[str, Any] | None = None  # an encoded image: its format and size, where all agree
 
     @property
+    def list_shape(self) -> list[int]:
+        """The shape of what an Example stores: bytes and raw values are one text."""
+        return [] if self.storage in ("bytes", "raw") else list(self.shape)
+
+    @property
     def size(self) -> int:
         """Numbers in one value."""
         return int(np.prod(self.shape, dtype=np.int64))
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in a manifest."""
-        data: dict[str, Any] = {
-            "name": self.name,
-            "dtype": self.dtype,
-            "shape": list(self.shape),
-            "storage": self.storage,
-        }
-        return data | ({"image": self.image} if self.image is not None else {})
+        data = asdict(self) | {"shape": list(self.shape)}
+        return {key: value for key, value in data.items() if value is not None}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Feature:
-        """Read from a manifest."""
-        return Feature(
-            name=str(data["name"]),
-            dtype=str(data["dtype"]),
-            shape=tuple(int(size) for size in data["shape"]),
-            storage=str(data["storage"]),
-            image=data.get("image"),
-        )
+        return Feature(**{**data, "shape": tuple(data["shape"])})
 
 
 Schema = tuple[Feature, ...]
@@ -94,22 +69,15 @@ def schema_of(element: dict[str, Any]) -> Schema:
 def _feature(name: str, value: Any) -> Feature:
     if isinstance(value, bytes):
         return Feature(name, "bytes", (), "bytes")
-    if isinstance(value, np.ndarray):
-        dtype, shape = value.dtype, value.shape
-        if dtype.name in _RAW_DTYPES:
-            return Feature(name, dtype.name, shape, storage_of(dtype.name, shape))
-        raise BadElement(f"{name!r} has the type {dtype}, which cannot be stored")
-    raise BadElement(f"{name!r} is a {type(value).__name__}, which cannot be stored")
-
-
-def storage_of(dtype: str, shape: tuple[int, ...]) -> str:
-    """The list that holds a type exactly."""
-    if dtype == "bytes":
-        return "bytes"
-    if dtype == "float32":
-        return "float"
-    short = int(np.prod(shape, dtype=np.int64)) <= LONGEST_INT_LIST
-    return "int64" if short and dtype in _INT_LIST_DTYPES else "raw"
+    if not isinstance(value, np.ndarray):
+        raise BadElement(f"{name!r} is a {type(value).__name__}, which cannot be stored")
+    dtype = value.dtype.name
+    if dtype not in _DTYPES:
+        raise BadElement(f"{name!r} has the type {value.dtype}, which cannot be stored")
+    # The list that holds a type exactly.
+    short = value.size <= LONGEST_INT_LIST and dtype in _INT_LIST_DTYPES
+    storage = "float" if dtype == "float32" else "int64" if short else "raw"
+    return Feature(name, dtype, value.shape, storage)
 
 
 def difference(expected: Schema, received: Schema) -> str:
@@ -125,19 +93,3 @@ def difference(expected: Schema, received: Schema) -> str:
 
 def _words(feature: Feature) -> str:
     return f"{feature.dtype} {list(feature.shape)}" if feature.dtype != "bytes" else "bytes"
-
-
-def feature_of(schema: Schema, name: str) -> Feature:
-    """A feature by its name.
-
-    Raises:
-        UsageError: There is none.
-    """
-    for feature in schema:
-        if feature.name == name:
-            return feature
-    raise UsageError(
-        f"there is no feature {name!r}",
-        expected=", ".join(feature.name for feature in schema),
-        advice="one of these names",
-    )

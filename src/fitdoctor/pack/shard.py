@@ -31,6 +31,20 @@ WRITE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
+class Options:
+    """How to pack; what decides the bytes is part of a pack's identity."""
+
+    file_format: str = "tfrecord"
+    shard_bytes: int = 128_000_000
+    map_spec: str | None = None
+    skip_bad: bool = False
+    workers: int = 1
+    engine: str = "local"
+    force: bool = False
+    waits: bool = False  # for another process that writes to the same folder, however long
+
+
+@dataclass(frozen=True)
 class Skipped:
     """An item that was left out."""
 
@@ -144,45 +158,48 @@ class ArrayRecordFile:
 class ShardWriter:
     """One shard from its first record to its receipt."""
 
-    def __init__(self, folder: Path, number: int, schema: Schema, file_format: str) -> None:
+    def __init__(self, folder: Path, number: int, schema: Schema, options: Options) -> None:
         self._folder, self._number, self._schema = folder, number, schema
-        self._name = f"shard-{number:05d}.{file_format}"
+        self._name = f"shard-{number:05d}.{options.file_format}"
         # Nobody else has the name of this part file.
         self._part = folder / WORK_FOLDER / f"{self._name}.{os.getpid()}.part"
-        kind = TFRecordFile if file_format == "tfrecord" else ArrayRecordFile
+        kind = TFRecordFile if options.file_format == "tfrecord" else ArrayRecordFile
         self._records: TFRecordFile | ArrayRecordFile = kind(self._part)
         self._sums = bytearray()
+        self._at_once = min(WRITE_BYTES, options.shard_bytes)
         self._waiting: list[bytes] = []
-        self.waiting_bytes = 0
+        self._waiting_bytes = 0
+        self.written = 0  # bytes of elements, without those that wait
 
     def add(self, record: bytes) -> None:
         """Append an encoded element; some are written in one go."""
         self._waiting.append(record)
-        self.waiting_bytes += len(record)
-        if self.waiting_bytes >= WRITE_BYTES:
-            self.flush()
+        self._waiting_bytes += len(record)
+        if self._waiting_bytes >= self._at_once:
+            self._flush()
 
-    def flush(self) -> None:
-        """Write the elements that wait."""
+    def _flush(self) -> None:
         if self._waiting:
             self._sums += self._records.add(self._waiting)
-            self._waiting, self.waiting_bytes = [], 0
+            self.written += self._waiting_bytes
+            self._waiting, self._waiting_bytes = [], 0
 
     def add_rows(self, columns: Columns) -> None:
         """Append a block of rows that fits the schema."""
-        self.flush()
+        self._flush()
         self._sums += self._records.add_rows(self._schema, columns)
 
     def finish(self, items: int, skipped: list[Skipped], images: dict[str, Any]) -> Receipt:
         """Put the shard and then its receipt in place."""
-        self.flush()
+        self._flush()
+        crc = self._records.close()
         value, _ = checksum.functions()
         receipt = Receipt(
             number=self._number,
             file=self._name,
             records=len(self._sums) // 4,
-            crc32c=self._records.close(),
             bytes=self._part.stat().st_size,
+            crc32c=crc,
             records_crc32c=int(value(bytes(self._sums))),
             items=items,
             skipped=skipped,
@@ -201,7 +218,7 @@ class ShardWriter:
 
 @contextmanager
 def shard_writer(
-    folder: Path, number: int, schema: Schema, file_format: str
+    folder: Path, number: int, schema: Schema, options: Options
 ) -> Iterator[ShardWriter]:
     """A writer that leaves nothing behind when something fails.
 
@@ -209,7 +226,7 @@ def shard_writer(
         OutputError: The disk does not take it.
     """
     try:
-        writer = ShardWriter(folder, number, schema, file_format)
+        writer = ShardWriter(folder, number, schema, options)
         try:
             yield writer
         except BaseException:

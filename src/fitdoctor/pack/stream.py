@@ -8,54 +8,57 @@ this time is noticed rather than mixed in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack import checksum, tfrecord
-from fitdoctor.pack.job import Elements, bad_item, mapped
+from fitdoctor.pack.job import Elements, mapped
 from fitdoctor.pack.schema import BadElement, Schema, schema_of
-from fitdoctor.pack.shard import Receipt, ShardWriter, Skipped, not_written, read_receipt
+from fitdoctor.pack.shard import Options, Receipt, Skipped, read_receipt, shard_writer
 from fitdoctor.pack.sources.data_source import Stream
-from fitdoctor.pack.sources.function import load_function
 
-_FLUSH_BYTES = 4 << 20
+Item = tuple[str, Any]  # name and raw element
+Report = Callable[[int, int], None]  # items and bytes
 
 
-def first_schema(
-    items: Iterator[tuple[str, Any]], map_spec: str | None, skip_bad: bool
-) -> tuple[Schema | None, list[tuple[str, Any]]]:
+def first_schema(items: Iterator[Item], options: Options) -> tuple[Schema, list[Item]]:
     """The schema of the first good element, and the items that were read to find it.
 
     Raises:
-        UsageError: The first one is bad, and bad ones are not left out.
+        UsageError: There is none, or the first one is bad, and bad ones are not left out.
     """
-    function = load_function(map_spec) if map_spec else None
-    read: list[tuple[str, Any]] = []
+    elements, read = Elements((), options), []
     for name, raw in items:
         read.append((name, raw))
         try:
-            return schema_of(mapped(raw, function)), read
+            return schema_of(mapped(raw, elements.map)), read
         except BadElement as error:
-            if not skip_bad:
-                raise bad_item(Skipped(name, str(error))) from error
-    return None, read
+            elements.leave_out(Skipped(name, str(error)))
+    raise _empty()
+
+
+def _empty() -> UsageError:
+    return UsageError(
+        "the source has no element that can be packed",
+        expected="at least one good element",
+        advice="without --skip-bad the first bad one is named",
+    )
 
 
 def run_stream(
     source: Stream,
     folder: Path,
-    *,
-    file_format: str,
-    shard_bytes: int,
-    map_spec: str | None,
-    skip_bad: bool,
+    options: Options,
     schema: Schema | None,
     on_schema: Callable[[Schema], object],
-    report: Callable[[int, int], None],
-) -> tuple[Schema | None, list[Receipt]]:
+    report: Report,
+) -> tuple[Schema, list[Receipt], int]:
     """Write all shards, or those that are missing; `on_schema` is called before the first one.
+
+    Returns:
+        The schema, the receipts of all shards, and how many of these were finished before.
 
     Raises:
         UsageError: An item is bad, or an interrupted source gives other elements now.
@@ -63,25 +66,24 @@ def run_stream(
     """
     items = _guarded(source.elements())
     if schema is None:
-        schema, read = first_schema(items, map_spec, skip_bad)
-        if schema is None:
-            return None, []
+        schema, read = first_schema(items, options)
         on_schema(schema)
         items = chain(read, items)
-    elements = Elements(schema, map_spec, skip_bad)
     receipts: list[Receipt] = []
     while (receipt := read_receipt(folder, len(receipts))) is not None:
-        _skip_same(receipt, items, elements, report)
+        _skip_same(receipt, items, Elements(schema, options), report)
         receipts.append(receipt)
+    kept = len(receipts)
     for first in items:
+        elements = Elements(schema, options)
         rest = chain([first], items)
-        receipts.append(
-            _write(rest, folder, len(receipts), file_format, shard_bytes, elements, report)
-        )
-    return schema, receipts
+        receipts.append(_write(rest, folder, len(receipts), elements, options, report))
+    if not receipts:
+        raise _empty()
+    return schema, receipts, kept
 
 
-def _guarded(items: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _guarded(items: Iterator[Item]) -> Iterator[Item]:
     """The items; an error of the user's code says after how many."""
     count = 0
     try:
@@ -98,19 +100,14 @@ def _guarded(items: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         ) from error
 
 
-def _skip_same(
-    receipt: Receipt,
-    items: Iterator[tuple[str, Any]],
-    elements: Elements,
-    report: Callable[[int, int], None],
-) -> None:
+def _skip_same(receipt: Receipt, items: Iterator[Item], elements: Elements, report: Report) -> None:
     value, _ = checksum.functions()
-    sums, read, elements.skipped = bytearray(), 0, []
-    while read < receipt.items and (item := next(items, None)) is not None:
+    sums, read = bytearray(), 0
+    for name, raw in islice(items, receipt.items):
         read += 1
-        record = elements.record(*item)
+        record = elements.record(name, raw)
         if record is not None:
-            sums += tfrecord.masked(value(record)).to_bytes(4, "little")
+            sums += tfrecord.footer(record)
             report(1, len(record))
     if read < receipt.items or int(value(bytes(sums))) != receipt.records_crc32c:
         raise UsageError(
@@ -121,39 +118,21 @@ def _skip_same(
 
 
 def _write(
-    items: Iterator[tuple[str, Any]],
+    items: Iterator[Item],
     folder: Path,
     number: int,
-    file_format: str,
-    shard_bytes: int,
     elements: Elements,
-    report: Callable[[int, int], None],
+    options: Options,
+    report: Report,
 ) -> Receipt:
-    elements.skipped = []
-    try:
-        writer = ShardWriter(folder, number, file_format, elements.schema)
-    except OSError as error:
-        raise not_written(folder, error) from error
-    try:
-        records: list[bytes] = []
-        read = size = waiting = 0
+    read = 0
+    with shard_writer(folder, number, elements.schema, options) as writer:
         for name, raw in items:
             read += 1
             record = elements.record(name, raw)
             if record is not None:
-                records.append(record)
-                waiting += len(record)
+                writer.add(record)
                 report(1, len(record))
-            if waiting >= min(_FLUSH_BYTES, shard_bytes):
-                writer.add(records)
-                records, size, waiting = [], size + waiting, 0
-                if size >= shard_bytes:
-                    break
-        writer.add(records)
-        writer.skipped = elements.skipped
-        return writer.finish(read)
-    except BaseException as error:
-        writer.abandon()
-        if isinstance(error, OSError):
-            raise not_written(folder, error) from error
-        raise
+            if writer.written >= options.shard_bytes:
+                break
+        return writer.finish(read, elements.skipped, {})

@@ -90,7 +90,7 @@ def _limit(step_ns: float, view: View) -> str:
 
 def _with_reads(view: View, plan: Plan, reads: int, loader_ns: float) -> Plan:
     """As many reads at a time as were tried, with threads of their own."""
-    maps = tuple((stage.number, reads) for stage in view.stages if stage.op in _PARALLEL)
+    maps = tuple((stage.n, reads) for stage in view.stages if stage.op in _PARALLEL)
     step_ns = max(view.ceiling_step.value, loader_ns)
     binding = "the step itself" if step_ns > loader_ns else "reading"
     return replace(
@@ -104,7 +104,7 @@ def _scaled_to_whole(view: View, work: list[Work]) -> list[Work]:
     stages = sum(one.cpu_ns for one in work)
     if loader is None or not stages:
         return work
-    whole = (loader.cores + loader.children_cores) * loader.ns.value
+    whole = loader.busy_cores * loader.ns.value
     share = min(1.0, whole / stages)
     return [replace(one, cpu_ns=one.cpu_ns * share, wait_ns=_wait(one, share)) for one in work]
 
@@ -135,7 +135,7 @@ def _work(stage: StageCost, cpus: int, steps_per_epoch: float | None, *, cacheab
     if stage.element_bytes is not None and steps_per_epoch is not None:
         size = stage.element_bytes * elements * steps_per_epoch
     return Work(
-        number=stage.number,
+        number=stage.n,
         op=stage.op,
         cpu_ns=cpu,
         # Wall without CPU where nothing can wait is the noise of a difference.

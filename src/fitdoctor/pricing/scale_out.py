@@ -42,8 +42,7 @@ def scale_out(view: View) -> ScaleOut | None:
     loader, step = view.loader, view.frozen
     if loader is None or step is None or view.is_group:
         return None
-    busy = loader.cores + loader.children_cores
-    work = loader.ns.scaled(busy)
+    work = loader.ns.scaled(loader.busy_cores)
     needed = work.divided_by(step)
     spread = Interval(
         needed.value, needed.low / (1 + SPREAD_ERROR), needed.high * (1 + SPREAD_ERROR)
@@ -55,6 +54,6 @@ def scale_out(view: View) -> ScaleOut | None:
         step_ns=step,
         cores_needed=spread,
         cores_free=max(0.0, view.cpus - step_cores),
-        is_waiting=busy < WAITING_CORES,
+        is_waiting=loader.busy_cores < WAITING_CORES,
         step_cores=step_cores,
     )

@@ -13,14 +13,26 @@ from fitdoctor.proof.timeline import Timeline, timeline_of
 LEAST_STEPS = 5
 
 
+# A run with more of its steps disturbed than this is repeated, with its partner.
+DISTURBED_SHARE = 0.25
+
+
+class CannotCompare(Exception):
+    """A run gave nothing, or what cannot be compared; the message says why."""
+
+
 @dataclass(frozen=True)
 class Observed:
     """One run, for the measurement."""
 
-    timeline: Timeline | None
+    timeline: Timeline
     launched_ns: int
     ended_by_us: bool
-    failure: str = ""  # why there is nothing to compare
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether other processes used our cores during too many of its steps."""
+        return self.timeline.disturbed_share > DISTURBED_SHARE
 
 
 @dataclass(frozen=True)
@@ -49,15 +61,15 @@ class Progress:
 class Measured:
     """The outcome: a ratio with its interval, or the reason why there is none."""
 
-    runs: int
-    pairs: int
-    disturbed_pairs: int
-    steps: int
-    warm_up: int
-    ratio: Interval | None
-    whole: Interval | None  # start-up included, over the same steps
-    before_ns: float | None  # time per step, steady state
-    after_ns: float | None
+    runs: int = 0
+    pairs: int = 0
+    disturbed_pairs: int = 0
+    steps: int = 0
+    warm_up: int = 0
+    ratio: Interval | None = None
+    whole: Interval | None = None  # start-up included, over the same steps
+    before_ns: float | None = None  # time per step, steady state
+    after_ns: float | None = None
     invalid: str = ""
     incomparable: bool = False  # invalid because of the scripts, not for want of quiet runs
     epoch_steps: int | None = None  # where the first epoch lies within the compared steps

@@ -40,6 +40,11 @@ class Timeline:
         """All steps."""
         return self._marks[0][-1]
 
+    @property
+    def taken_ns(self) -> float:
+        """From the beginning of the first step to the end of the last."""
+        return self.time_at(self.steps) - self.time_at(0)
+
     def counted(self, steps_in_one: int) -> Timeline:
         """The same run where each step does the work of several, as with a larger batch."""
         spans = tuple(replace(span, steps=span.steps * steps_in_one) for span in self.spans)
@@ -82,9 +87,7 @@ def timeline_of(recording: Recording, epoch_steps: int | None = None) -> Timelin
             the other side can tell how full it was.
     """
     workloads = [w for w in recording.workloads if not is_part_of_another(recording, w)]
-    spans: list[Span] = []
-    for workload in workloads:
-        spans.extend(_spans(recording, workload, epoch_steps))
+    spans = [span for one in workloads for span in _spans(recording, one, epoch_steps)]
     if not spans:
         return None
     spans = _without_waits(sorted(spans, key=lambda span: span.begin_ns), workloads)
@@ -126,12 +129,11 @@ def _without_waits(spans: list[Span], workloads: Sequence[RecordedWorkload]) -> 
 
 
 def _spans(recording: Recording, workload: RecordedWorkload, epoch_steps: int | None) -> list[Span]:
-    if workload.kind == "fit" or workload.kind == "loop":
-        synced = [event for event in workload.events if event.name == "sync"]
-        if synced and _runs_ahead(recording):
-            return _synced_spans(workload)
-        return _row_spans(workload, epoch_steps)
-    return [Span(call.t, call.t + call.dur, max(1, call.steps)) for call in workload.calls]
+    if workload.kind not in ("fit", "loop"):
+        return [Span(call.t, call.t + call.dur, max(1, call.steps)) for call in workload.calls]
+    if _runs_ahead(recording) and any(event.name == "sync" for event in workload.events):
+        return _synced_spans(workload)
+    return _row_spans(workload, epoch_steps)
 
 
 def _runs_ahead(recording: Recording) -> bool:
@@ -156,11 +158,10 @@ def _row_spans(workload: RecordedWorkload, epoch_steps: int | None) -> list[Span
 
 def _with_the_calls_end(spans: list[Span], calls: Sequence[CallRow]) -> list[Span]:
     """The last steps of a call take until it returns: that is when they are surely done."""
-    ends = sorted(call.t + call.dur for call in calls)
-    if not spans or not ends or ends[-1] < spans[-1].begin_ns:
+    end = max((call.t + call.dur for call in calls), default=0)
+    if not spans or end < spans[-1].begin_ns:
         return spans
-    last = spans[-1]
-    return [*spans[:-1], Span(last.begin_ns, max(last.end_ns, ends[-1]), last.steps)]
+    return [*spans[:-1], replace(spans[-1], end_ns=max(spans[-1].end_ns, end))]
 
 
 def _synced_spans(workload: RecordedWorkload) -> list[Span]:
@@ -188,21 +189,18 @@ def _synced_spans(workload: RecordedWorkload) -> list[Span]:
 
 def _epoch_steps(workloads: Sequence[RecordedWorkload]) -> int | None:
     """Steps of the first epoch of the first fit, if a second one follows."""
-    for workload in workloads:
-        if workload.kind != "fit":
-            continue
-        first = [block for block in workload.blocks if (block.call, block.epoch) == (0, 0)]
-        later = len(first) < len(workload.blocks)
-        if later and all(block.executions == 1 for block in first):
-            return sum(len(block.t) for block in first)
+    fit = next((workload for workload in workloads if workload.kind == "fit"), None)
+    if fit is None:
         return None
-    return None
+    first = [block for block in fit.blocks if (block.call, block.epoch) == (0, 0)]
+    if len(first) == len(fit.blocks) or any(block.executions != 1 for block in first):
+        return None
+    return sum(len(block.t) for block in first)
 
 
 def _disturbed_share(blocks: Sequence[StepBlock]) -> float:
-    total = disturbed = 0
-    for block in blocks:
-        total += len(block.t)
-        if block.others_cores is not None and block.others_cores > OTHERS_LIMIT_CORES:
-            disturbed += len(block.t)
+    total = sum(len(block.t) for block in blocks)
+    disturbed = sum(
+        len(block.t) for block in blocks if (block.others_cores or 0) > OTHERS_LIMIT_CORES
+    )
     return disturbed / total if total else 0.0

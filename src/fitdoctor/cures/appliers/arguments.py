@@ -14,7 +14,6 @@ from fitdoctor.cures.calls import (
     is_constant,
     is_sole_generator,
     keyword_argument,
-    last_comma_end,
     name_token,
     positional,
     refuse_stars,
@@ -24,7 +23,7 @@ from fitdoctor.cures.calls import (
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
 from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.functions import functions_at, parameter_names
-from fitdoctor.cures.imports import with_names
+from fitdoctor.cures.imports import call_with_names
 from fitdoctor.findings.edits import (
     CallInstead,
     DropKeyword,
@@ -35,7 +34,7 @@ from fitdoctor.findings.edits import (
 )
 from fitdoctor.findings.place import ANYWHERE
 
-_COMMENT_LEFT = re.compile(r"[ \t]*#[^\r\n]*")
+_COMMENT = re.compile(r"[ \t]*#[^\r\n]*")
 _SPACE = re.compile(r"[ \t]*")
 # Values of arguments that a shorter call would use anyway, and so may lose.
 _HARMLESS = {"epochs": "1", "initial_epoch": "0", "steps_per_epoch": "1", "steps": "1"}
@@ -46,23 +45,17 @@ def set_keyword(edit: SetKeyword, draft: Draft) -> Draft:
     """Give a call a keyword, or the keyword another value."""
     if edit.where.line == ANYWHERE:
         return _set_everywhere(draft, edit)
-    call = find_call(draft, edit.where.line, edit.call)
+    draft, call, value = call_with_names(
+        draft, edit.where.line, edit.call, edit.value, edit.imports
+    )
     given = argument_of(call, edit.keyword, edit.position)
-    draft, value = with_names(draft, call, edit.value, edit.imports)
-    call = find_call(draft, edit.where.line, edit.call)
     if given is None:
         return draft.spliced(*_added(draft, call, f"{edit.keyword}={value}"))
-    given = argument_of(call, edit.keyword, edit.position)
-    if given is None:
-        raise DeclinedEdit(f"{edit.keyword} was not found again")
     if same_code(draft.code(given.value), value):
         raise AlreadyThere(f"{edit.call}() has {edit.keyword}={value}")
-    if not is_constant(given.value) and not edit.overrides:
-        raise DeclinedEdit(f"{edit.keyword} comes from `{draft.code(given.value)[:60]}`")
-    begin = draft.start(given)
-    if given.keyword is not None:
-        return draft.spliced(Splice(draft.start(given.value), draft.end(given.value), value))
-    return draft.spliced(Splice(begin, draft.end(given), value))
+    if not edit.overrides:
+        _refuse_computed(draft, edit.keyword, given)
+    return draft.spliced(draft.instead(given if given.keyword is None else given.value, value))
 
 
 def _set_everywhere(draft: Draft, edit: SetKeyword) -> Draft:
@@ -72,7 +65,7 @@ def _set_everywhere(draft: Draft, edit: SetKeyword) -> Draft:
         raise DeclinedEdit(f"calls of {edit.call}() are given different {edit.keyword}")
     if all(same_code(draft.code(value), edit.value) for value in values):
         raise AlreadyThere(f"{edit.call}() has {edit.keyword}={edit.value}")
-    return draft.spliced(*(Splice(draft.start(v), draft.end(v), edit.value) for v in values))
+    return draft.spliced(*(draft.instead(value, edit.value) for value in values))
 
 
 def _given(draft: Draft, name: str, keyword: str) -> list[tuple[cst.Call, cst.Arg]]:
@@ -87,9 +80,13 @@ def _given(draft: Draft, name: str, keyword: str) -> list[tuple[cst.Call, cst.Ar
     if not found:
         raise DeclinedEdit(f"no call of {name}() in this file is given {keyword}")
     for _, argument in found:
-        if not is_constant(argument.value):
-            raise DeclinedEdit(f"{keyword} comes from `{draft.code(argument.value)[:60]}`")
+        _refuse_computed(draft, keyword, argument)
     return found
+
+
+def _refuse_computed(draft: Draft, keyword: str, given: cst.Arg) -> None:
+    if not is_constant(given.value):
+        raise DeclinedEdit(f"{keyword} comes from `{draft.code(given.value)[:60]}`")
 
 
 @applied.register
@@ -97,16 +94,14 @@ def drop_keyword(edit: DropKeyword, draft: Draft) -> Draft:
     """Take a keyword out of a call."""
     if edit.where.line == ANYWHERE:
         found = _given(draft, edit.call, edit.keyword)
-        splices = [_removed(draft, call, argument) for call, argument in found]
-        return draft.spliced(*(splice for one in splices for splice in one))
+        return draft.spliced(*(_removed(draft, call, argument) for call, argument in found))
     call = find_call(draft, edit.where.line, edit.call)
     given = keyword_argument(call, edit.keyword)
     if given is None:
         refuse_stars(call, edit.keyword)
         raise DeclinedEdit(f"{edit.call}() is not given {edit.keyword} here; it is set elsewhere")
-    if not is_constant(given.value):
-        raise DeclinedEdit(f"{edit.keyword} comes from `{draft.code(given.value)[:60]}`")
-    return draft.spliced(*_removed(draft, call, given))
+    _refuse_computed(draft, edit.keyword, given)
+    return draft.spliced(_removed(draft, call, given))
 
 
 @applied.register
@@ -120,13 +115,12 @@ def rename_keyword(edit: RenameKeyword, draft: Draft) -> Draft:
         if given is None:
             raise DeclinedEdit(f"{edit.call}() is not given {edit.keyword} here")
         found = [(call, given)]
-    splices: list[Splice] = []
-    for call, argument in found:
-        token = argument.keyword
-        if keyword_argument(call, edit.to) is not None:
-            splices += _removed(draft, call, argument)
-        elif token is not None:
-            splices.append(Splice(draft.start(token), draft.end(token), edit.to))
+    splices = [
+        _removed(draft, call, argument)
+        if keyword_argument(call, edit.to) is not None
+        else draft.instead(cst.ensure_type(argument.keyword, cst.Name), edit.to)
+        for call, argument in found
+    ]
     return draft.spliced(*splices)
 
 
@@ -137,20 +131,17 @@ def call_instead(edit: CallInstead, draft: Draft) -> Draft:
     for call in calls_at(draft, edit.where.line, last):
         if same_code(draft.code(call.func), edit.to):
             raise AlreadyThere(f"{edit.to}() is called")
-    call = find_call(draft, edit.where.line, edit.call)
-    draft, name = with_names(draft, call, edit.to, edit.imports)
-    call = find_call(draft, edit.where.line, edit.call)
-    return draft.spliced(Splice(draft.start(call.func), draft.end(call.func), name))
+    draft, call, name = call_with_names(draft, edit.where.line, edit.call, edit.to, edit.imports)
+    return draft.spliced(draft.instead(call.func, name))
 
 
 @applied.register
 def rename_call(edit: RenameCall, draft: Draft) -> Draft:
     """Call another method, without the arguments that it does not know."""
-    if not calls_at(draft, edit.where.line, edit.call) and calls_at(
-        draft, edit.where.line, edit.to
-    ):
+    line = edit.where.line
+    if not calls_at(draft, line, edit.call) and calls_at(draft, line, edit.to):
         raise AlreadyThere(f"{edit.to}() is called")
-    call = find_call(draft, edit.where.line, edit.call)
+    call = find_call(draft, line, edit.call)
     if not edit.same_result and not isinstance(draft.parent(call), cst.Expr):
         raise DeclinedEdit(f"what {edit.call}() returns is used, and {edit.to}() returns another")
     refuse_stars(call, "arguments that the other call does not take")
@@ -161,12 +152,12 @@ def rename_call(edit: RenameCall, draft: Draft) -> Draft:
     token = name_token(call)
     if token is None:
         raise DeclinedEdit(f"{edit.call}() is called in an unusual way")
-    draft = draft.spliced(Splice(draft.start(token), draft.end(token), edit.to))
+    draft = draft.spliced(draft.instead(token, edit.to))
     for keyword in edit.drop:
-        call = find_call(draft, edit.where.line, edit.to)
+        call = find_call(draft, line, edit.to)
         given = keyword_argument(call, keyword)
         if given is not None:
-            draft = draft.spliced(*_removed(draft, call, given))
+            draft = draft.spliced(_removed(draft, call, given))
     return draft
 
 
@@ -184,20 +175,17 @@ def _refuse_unknown(draft: Draft, edit: RenameCall, argument: cst.Arg) -> None:
 @applied.register
 def wrap_argument(edit: WrapArgument, draft: Draft) -> Draft:
     """Put a call around one argument."""
-    call = find_call(draft, edit.where.line, edit.call)
     name, position = _which(draft, edit)
+    draft, call, before = call_with_names(
+        draft, edit.where.line, edit.call, edit.before, edit.imports
+    )
     given = argument_of(call, name, position)
     if given is None:
         raise DeclinedEdit(f"{edit.call}() is not given {name or position} here")
     code = draft.code(given.value)
-    draft, before = with_names(draft, call, edit.before, edit.imports)
     if code.startswith((before, edit.before)):
         raise AlreadyThere(f"{edit.call}() is given {code[:40]}")
-    call = find_call(draft, edit.where.line, edit.call)
-    found = argument_of(call, name, position)
-    if found is None:
-        raise DeclinedEdit(f"{edit.call}() is not given {name or position} here")
-    begin, end = value_start(draft, found), draft.end(found)
+    begin, end = value_start(draft, given), draft.end(given)
     return draft.spliced(Splice(begin, begin, before), Splice(end, end, edit.after))
 
 
@@ -224,50 +212,36 @@ def _added(draft: Draft, call: cst.Call, argument: str) -> list[Splice]:
     if is_sole_generator(call):
         raise DeclinedEdit("the only argument is a bare generator expression")
     if not call.args:
-        begin = _open_paren(draft, call)
+        begin = draft.text.index("(", draft.end(call.func)) + 1
         return [Splice(begin, begin, argument)]
     last = call.args[-1]
+    comma = last.comma if isinstance(last.comma, cst.Comma) else None
+    end = draft.end(comma or last)
+    missing, trailing = (",", "") if comma is None else ("", ",")
     indent = draft.indent_at(draft.start(last))
-    comma = last_comma_end(draft, call.args)
-    end = comma if comma is not None else draft.end(last)
     if indent is None:
-        text = f" {argument}," if comma is not None else f", {argument}"
-        return [Splice(end, end, text)]
-    new_line = draft.newline + indent + argument + ("," if comma is not None else "")
-    comment = _COMMENT_LEFT.match(draft.text, end)
-    if comment is None:
-        return [Splice(end, end, new_line if comma is not None else "," + new_line)]
+        return [Splice(end, end, f"{missing} {argument}{trailing}")]
+    new_line = draft.newline + indent + argument + trailing
+    comment_end = draft.past(_COMMENT, end)
+    if comment_end == end:
+        return [Splice(end, end, missing + new_line)]
     # The comment belongs to the argument before it.
-    if comma is not None:
-        return [Splice(comment.end(), comment.end(), new_line)]
-    return [Splice(end, end, ","), Splice(comment.end(), comment.end(), new_line)]
+    return [Splice(end, end, missing), Splice(comment_end, comment_end, new_line)]
 
 
-def _open_paren(draft: Draft, call: cst.Call) -> int:
-    """The offset after the call's own opening parenthesis."""
-    return draft.text.index("(", draft.end(call.func)) + 1
-
-
-def _removed(draft: Draft, call: cst.Call, argument: cst.Arg) -> list[Splice]:
-    """The splices that take an argument away, and its line where it has one of its own."""
+def _removed(draft: Draft, call: cst.Call, argument: cst.Arg) -> Splice:
+    """The splice that takes an argument away, and its line where it has one of its own."""
     place = list(call.args).index(argument)
-    begin, end = draft.start(argument), draft.end(argument)
-    comma = argument.comma
-    if isinstance(comma, cst.Comma):
-        end = draft.end(comma)
-    after = _SPACE.match(draft.text, end)
-    end_of_space = after.end() if after else end
+    comma = argument.comma if isinstance(argument.comma, cst.Comma) else None
+    begin, end = draft.start(argument), draft.end(comma or argument)
+    end_of_space = draft.past(_SPACE, end)
     indent = draft.indent_at(begin)
     if indent is not None and end_of_space == draft.line_end(end):
         # A line of its own: it goes with its newline.
-        return [Splice(begin - len(indent), draft.after_newline(end_of_space), "")]
-    if isinstance(comma, cst.Comma) and (place < len(call.args) - 1 or indent is not None):
-        return [Splice(begin, end_of_space, "")]
-    if place == 0:
-        return [Splice(begin, end, "")]
-    previous = call.args[place - 1]
+        return Splice(begin - len(indent), draft.after_newline(end_of_space), "")
+    if comma is not None and (place < len(call.args) - 1 or indent is not None):
+        return Splice(begin, end_of_space, "")
     # After a comment, the comma before may stay: it is a trailing one.
-    if "#" in draft.text[draft.end(previous) : begin]:
-        return [Splice(begin, end, "")]
-    keep = "," if isinstance(comma, cst.Comma) else ""
-    return [Splice(draft.end(previous), end, keep)]
+    if place == 0 or "#" in draft.text[draft.end(call.args[place - 1]) : begin]:
+        return Splice(begin, end, "")
+    return Splice(draft.end(call.args[place - 1]), end, "," if comma is not None else "")

@@ -7,11 +7,12 @@ import re
 from typing import NamedTuple
 
 import libcst as cst
+from libcst import matchers as m
 
 from fitdoctor.cures.calls import called_name, find_call, same_code
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
 from fitdoctor.cures.edit_engine import applied
-from fitdoctor.cures.imports import with_names
+from fitdoctor.cures.imports import call_with_names
 from fitdoctor.cures.names import is_bound_here, names_in
 from fitdoctor.cures.statements import (
     assigned_name,
@@ -39,9 +40,7 @@ class _Link(NamedTuple):
 @applied.register
 def append_call(edit: AppendCall, draft: Draft) -> Draft:
     """Put another call after one of a chain."""
-    call = find_call(draft, edit.where.line, edit.call)
-    draft, text = with_names(draft, call, edit.text, edit.imports)
-    call = find_call(draft, edit.where.line, edit.call)
+    draft, call, text = call_with_names(draft, edit.where.line, edit.call, edit.text, edit.imports)
     return _appended(draft, call, text)
 
 
@@ -63,11 +62,12 @@ def _quoted(text: str) -> str:
 @applied.register
 def dataset_option(edit: DatasetOption, draft: Draft) -> Draft:
     """Give a dataset an option: an object made before the statement, and with_options."""
-    call = find_call(draft, edit.where.line, edit.call)
+    find_call(draft, edit.where.line, edit.call)  # where there is none, that is the reason
     _refuse_other_setting(draft, edit)
-    draft, made = with_names(draft, call, "tf.data.Options()", edit.imports)
+    draft, call, made = call_with_names(
+        draft, edit.where.line, edit.call, "tf.data.Options()", edit.imports
+    )
     name = _free_name(draft)
-    call = find_call(draft, edit.where.line, edit.call)
     draft = put_before(draft, call, [f"{name} = {made}", f"{name}.{edit.option} = {edit.value}"])
     call = find_call(draft, edit.where.line, edit.call)
     return _appended(draft, call, f".with_options({name})")
@@ -100,15 +100,13 @@ def _appended(draft: Draft, call: cst.Call, text: str) -> Draft:
     end = draft.end(call)
     if line_break is None:
         return draft.spliced(Splice(end, end, text))
-    comment = _COMMENT.match(draft.text, end)
-    offset = comment.end() if comment else end
+    offset = draft.past(_COMMENT, end)
     return draft.spliced(Splice(offset, offset, line_break + text))
 
 
 def _line_break(draft: Draft, call: cst.Call, following: _Link | None) -> str | None:
     """What comes before each dot of a chain with a call per line; None for one line."""
-    own = _link(draft, call)
-    for link in (own, following):
+    for link in (_link(draft, call), following):
         if link is None or not isinstance(link.call.func, cst.Attribute):
             continue
         before = draft.text[draft.end(link.call.func.value) : link.start]
@@ -140,14 +138,11 @@ def _next_link(draft: Draft, call: cst.Call) -> _Link | None:
 def swap_calls(edit: SwapCalls, draft: Draft) -> Draft:
     """Move a call right after a later one of its chain."""
     call = find_call(draft, edit.where.line, edit.first)
-    links = [_link(draft, call)]
-    while True:
-        following = _next_link(draft, links[-1].call) if links[-1] is not None else None
-        if following is None:
-            break
+    links = [one for one in (_link(draft, call),) if one is not None]
+    while links and (following := _next_link(draft, links[-1].call)) is not None:
         links.append(following)
         if called_name(following.call) == edit.second:
-            return _moved_after(draft, [one for one in links if one is not None])
+            return _moved_after(draft, links)
     if _is_before(call, edit.second):
         raise AlreadyThere(f"{edit.second}() comes before {edit.first}()")
     if edit.second_where is not None and edit.second_where.line != edit.where.line:
@@ -179,7 +174,7 @@ def _repeated_after(draft: Draft, call: cst.Call, edit: SwapCalls, line: int) ->
     text = draft.text[first.start : first.end]
     if "\n" in text or "\r" in text:
         raise DeclinedEdit(f"{edit.first}() is written over several lines")
-    draft = draft.spliced(Splice(draft.start(used), draft.end(used), source.value))
+    draft = draft.spliced(draft.instead(used, source.value))
     return _appended(draft, find_call(draft, line, edit.second), text)
 
 
@@ -206,16 +201,11 @@ def _is_before(call: cst.Call, name: str) -> bool:
 
 def _moved_after(draft: Draft, links: list[_Link]) -> Draft:
     """The first of the links after the last; what is between them stays in place."""
-    pieces = [(one.start, one.end) for one in links]
-    comments = [_COMMENT.match(draft.text, end) for _, end in pieces]
-    if any(comments):
-        # Comments go with their calls, if every call has its line.
-        ends = [
-            found.end() if found else end for found, (_, end) in zip(comments, pieces, strict=True)
-        ]
-        if any(draft.line_end(end) != end for end in ends):
-            raise DeclinedEdit("comments are between the calls")
-        pieces = [(start, end) for (start, _), end in zip(pieces, ends, strict=True)]
+    # Comments go with their calls, if every call has its line.
+    pieces = [(one.start, draft.past(_COMMENT, one.end)) for one in links]
+    commented = [one.end for one in links] != [end for _, end in pieces]
+    if commented and any(draft.line_end(end) != end for _, end in pieces):
+        raise DeclinedEdit("comments are between the calls")
     texts = [draft.text[start:end] for start, end in pieces]
     between = [draft.text[one[1] : two[0]] for one, two in itertools.pairwise(pieces)]
     if any("#" in gap for gap in between):
@@ -231,32 +221,19 @@ def _swapped_statements(draft: Draft, call: cst.Call, edit: SwapCalls) -> Draft:
     statement = statement_of(draft, call)
     following = next_statement(draft, statement)
     name = assigned_name(statement, call)
-    if first is None or name is None or following is None:
-        raise DeclinedEdit(f"{edit.second}() is not in the same chain as {edit.first}()")
-    inner = _on_name(draft, following, name)
+    inner = _on_name(following, name) if following is not None and name is not None else None
     second = _link(draft, inner) if inner is not None else None
-    if inner is None or second is None or called_name(inner) != edit.second:
+    if first is None or second is None or called_name(second.call) != edit.second:
         raise DeclinedEdit(f"{edit.second}() is not in the same chain as {edit.first}()")
-    if assigned_name(following, None) != name:
+    if following is None or assigned_name(following, None) != name:
         raise DeclinedEdit(f"{name} is used before {edit.second}() is called on it")
     one, two = draft.text[first.start : first.end], draft.text[second.start : second.end]
     return draft.spliced(Splice(first.start, first.end, two), Splice(second.start, second.end, one))
 
 
-def _on_name(draft: Draft, statement: cst.CSTNode, name: str) -> cst.Call | None:
+def _on_name(statement: cst.CSTNode, name: str) -> cst.Call | None:
     """The call that a statement makes right on a variable, as its only use of it."""
-    uses = [
-        node
-        for node in draft.nodes(cst.Name)
-        if node.value == name and statement in draft.ancestors(node)
-    ]
-    calls = [
-        call
-        for call in draft.nodes(cst.Call)
-        if isinstance(call.func, cst.Attribute)
-        and isinstance(call.func.value, cst.Name)
-        and call.func.value.value == name
-        and statement in draft.ancestors(call)
-    ]
+    uses = m.findall(statement, m.Name(name))
+    calls = m.findall(statement, m.Call(func=m.Attribute(value=m.Name(name))))
     # One use as the target, one as what the call is made on.
-    return calls[0] if len(calls) == 1 and len(uses) == 2 else None
+    return cst.ensure_type(calls[0], cst.Call) if len(calls) == 1 and len(uses) == 2 else None

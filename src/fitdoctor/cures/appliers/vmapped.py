@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from fitdoctor.cures.calls import calls_at, find_call, refuse_stars, value_start
+from fitdoctor.cures.calls import calls_at, refuse_stars, value_start
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
 from fitdoctor.cures.edit_engine import applied
-from fitdoctor.cures.imports import with_names
+from fitdoctor.cures.imports import call_with_names
 from fitdoctor.findings.edits import JAX, VmapInstead
 
 # The parameters of jax.lax.map that the twin knows; `batch_size` asks for less memory.
@@ -20,16 +20,14 @@ def vmap_instead(edit: VmapInstead, draft: Draft) -> Draft:
     line = edit.where.line
     if not calls_at(draft, line, "map") and calls_at(draft, line, "vmap"):
         raise AlreadyThere("vmap() is called")
-    _function_and_rows(draft, find_call(draft, line, "map"))
-    draft, vmap = with_names(draft, find_call(draft, line, "map"), "jax.vmap", (JAX,))
-    call = find_call(draft, line, "map")
+    draft, call, vmap = call_with_names(draft, line, "map", "jax.vmap", (JAX,))
     function, rows = _function_and_rows(draft, call)
     between = draft.text[draft.end(function) : draft.start(rows)]
     if between.strip() != ",":
         raise DeclinedEdit("there is a comment between the arguments of map()")
     new_line = between.split(",", 1)[1] if "\n" in between else ""
     return draft.spliced(
-        Splice(draft.start(call.func), draft.end(call.func), vmap),
+        draft.instead(call.func, vmap),
         Splice(draft.start(function), value_start(draft, function), ""),
         Splice(draft.end(function), value_start(draft, rows), ")(" + new_line),
     )

@@ -23,7 +23,6 @@ class LoopTrials:
     """The last experiments on a hand-written loop, outside of its iterations."""
 
     def __init__(self, context: Context, loop: Loop) -> None:
-        """Nothing is tried yet."""
         self._context = context
         self._loop = loop
         self._compiled: Callable[..., Any] | None = None
@@ -79,11 +78,10 @@ class LoopTrials:
 
     def _timed(self, function: Callable[[], Any]) -> Windows:
         wait_for = self._context.backend.wait_for
+
+        def work() -> None:
+            wait_for(function())
+
         for _ in range(2):
-            wait_for(function())
-
-        def work() -> int:
-            wait_for(function())
-            return 1
-
-        return measure(work, lambda: None, seconds=SECONDS)
+            work()
+        return measure(work, seconds=SECONDS)

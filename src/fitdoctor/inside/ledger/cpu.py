@@ -43,7 +43,6 @@ class CpuWatch:
     """Measures CPU use between its creation and `stop()`."""
 
     def __init__(self) -> None:
-        """Take the first reading."""
         self._wall = time.perf_counter_ns()
         self._own = time.process_time_ns()
         self._children = _children_ns()

@@ -22,7 +22,6 @@ class Loop:
     """One hand-written loop while it runs."""
 
     def __init__(self, recorder: Recorder, workload: Workload, marker: str) -> None:
-        """Open the ledger; the first iteration starts when the first element is returned."""
         self.recorder = recorder
         self.workload = workload
         self.marker = marker
@@ -80,7 +79,6 @@ class LoopWatch:
     """Finds the loop that a `next`, a compiled call or an optimizer update belongs to."""
 
     def __init__(self, recorder: Recorder) -> None:
-        """Start with no loop."""
         self._recorder = recorder
         self._loops: dict[tuple[CodeType, int, str], Loop] = {}
 

@@ -48,7 +48,6 @@ class NativeWork:
     """
 
     def __init__(self) -> None:
-        """Nothing seen yet."""
         self.spent_ns = 0
         self.complete = False
         self._last = 0

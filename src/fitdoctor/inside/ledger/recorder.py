@@ -50,7 +50,6 @@ class Recorder:
     """What the patches write through; one per process."""
 
     def __init__(self, writer: Writer, clock: Clock = time.perf_counter_ns) -> None:
-        """Start with no workload; nothing is patched yet."""
         self.writer = writer
         self.clock = clock
         self.patches = Patches()

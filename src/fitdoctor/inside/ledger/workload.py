@@ -25,7 +25,6 @@ class Columns:
     """Rows of integers kept column by column, written in blocks."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        """Start empty."""
         self.names = names
         self.rows: list[tuple[int | None, ...]] = []
 
@@ -40,7 +39,6 @@ class Workload:
     """All calls that come from one line of the user's source."""
 
     def __init__(self, number: int, kind: str, place: Place | None, writer: Writer) -> None:
-        """Announce the workload in the recording."""
         self.number = number
         self.kind = kind
         self.place = place

@@ -21,7 +21,6 @@ class HandedWeights:
     """The lists of weights that went by last."""
 
     def __init__(self) -> None:
-        """None has gone by."""
         self._updated: Any = None
 
     def watch(self, recorder: Recorder, module: ModuleType) -> None:

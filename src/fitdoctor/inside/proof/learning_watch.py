@@ -91,7 +91,6 @@ class LearningWatch:
     # -- what the recorder calls ---------------------------------------------------
 
     def on_boundary(self, call: Call, arguments: tuple[Any, ...], result: Any) -> None:
-        """A step of a call has ended."""
         if len(self._recorder.calls) != 1 or call.kind != "fit":
             return
         steps = self._count.during(call, self._tapped)
@@ -112,14 +111,12 @@ class LearningWatch:
             self._write_loss(self._count.total + (call.steps or 1), result)
 
     def on_call_end(self, call: Call) -> None:
-        """A call has ended."""
         if not self._recorder.calls:
             self._count.closed(call, self._tapped)
             self._tapped = 0
             self._end_if_done(self._count.total, call.model, None)
 
     def on_loop_boundary(self, loop: Loop) -> None:
-        """An iteration of a hand-written loop has ended."""
         self._count.iterated(loop)
         self._last_function_call = loop.last_function_call
         self._write_batch(fingerprint(_element(loop)))

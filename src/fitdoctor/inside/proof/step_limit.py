@@ -21,7 +21,6 @@ class StepCount:
     """Steps of everything that trains, a step inside another one counted once."""
 
     def __init__(self, recorder: Recorder) -> None:
-        """Nothing has trained yet."""
         self._recorder = recorder
         self._closed = 0
         self._loops: dict[int, Loop] = {}
@@ -67,7 +66,6 @@ class LimitWatch:
     examines = False
 
     def __init__(self, recorder: Recorder, limit: StepLimit) -> None:
-        """End after so many steps, or so many seconds, whichever comes first."""
         self._recorder = recorder
         self._steps = limit.steps
         self._limit_ns = int(limit.seconds * NS_PER_S)
@@ -84,13 +82,11 @@ class LimitWatch:
         self._end_if_done(self._count.during(call))
 
     def on_call_end(self, call: Call) -> None:
-        """A call has ended."""
         if not self._recorder.calls:
             self._count.closed(call)
             self._end_if_done(self._count.total)
 
     def on_loop_boundary(self, loop: Loop) -> None:
-        """An iteration of a hand-written loop has ended."""
         self._count.iterated(loop)
         self._end_if_done(self._count.total)
 

@@ -31,7 +31,6 @@ def _source(request: Request) -> Any:
     manifest = request.manifest
     paths = [str(path) for path in manifest.paths]
     if manifest.file_format == "arrayrecord":
-        return needed("array_record.python.array_record_data_source", "pack").ArrayRecordDataSource(
-            paths
-        )
+        module = needed("array_record.python.array_record_data_source", "pack")
+        return module.ArrayRecordDataSource(paths)
     return TFRecordSource(paths, [shard.records for shard in manifest.shards if shard.records])

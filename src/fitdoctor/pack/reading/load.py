@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,12 @@ from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.manifest import read_manifest
 from fitdoctor.pack.reading.request import Request, checked_request
 
-KINDS = ("tf.data", "grain", "torch")
+# Imported when asked for: each needs its library.
+_OPENED_BY = {
+    "tf.data": "tf_data:tf_dataset",
+    "grain": "grain_data:grain_dataset",
+    "torch": "torch_data:torch_dataset",
+}
 
 
 def load(
@@ -50,37 +56,27 @@ def load(
         data = fitdoctor.load("packed", batch=32, shuffle=True, fields=("image", "label"))
         model.fit(data)
     """
-    if kind not in KINDS:
-        raise UsageError(f"kind={kind!r}", expected=", ".join(KINDS))
+    if kind not in _OPENED_BY:
+        raise UsageError(f"kind={kind!r}", expected=", ".join(_OPENED_BY))
     request = checked_request(
-        read_manifest(Path(dest)),
-        fields=fields,
-        batch=batch,
-        shuffle=shuffle,
-        index=index,
-        count=count,
-        seed=seed,
-        decode=decode,
-        image_size=image_size,
-        drop_remainder=drop_remainder,
+        Request(
+            read_manifest(Path(dest)),
+            fields=fields,
+            batch=batch,
+            shuffle=shuffle,
+            index=index,
+            count=count,
+            seed=seed,
+            decode=decode,
+            image_size=image_size,
+            drop_remainder=drop_remainder,
+        )
     )
-    return _opened(request, kind)
-
-
-def _opened(request: Request, kind: str) -> Any:
     if not request.manifest.schema and kind != "tf.data":
         raise UsageError(
             f"{request.manifest.folder} holds records as another program wrote them",
             expected='kind="tf.data", which gives them as they are',
         )
-    if kind == "tf.data":
-        from fitdoctor.pack.reading.tf_data import tf_dataset
-
-        return tf_dataset(request)
-    if kind == "grain":
-        from fitdoctor.pack.reading.grain_data import grain_dataset
-
-        return grain_dataset(request)
-    from fitdoctor.pack.reading.torch_data import torch_dataset
-
-    return torch_dataset(request)
+    module, function = _OPENED_BY[kind].split(":")
+    opened = getattr(importlib.import_module(f"fitdoctor.pack.reading.{module}"), function)
+    return opened(request)

@@ -53,7 +53,6 @@ class ElementReader:
     """Turns records into what the reader asked for."""
 
     def __init__(self, request: Request) -> None:
-        """Prepare the decoder once."""
         self._request = request
         self._decode = decoder(request.manifest.schema)
         self._images = [f.name for f in request.manifest.schema if request.is_decoded(f)]
@@ -74,13 +73,11 @@ class TFRecordSource:
     """Records of TFRecord files by their number; the files are looked through when first used."""
 
     def __init__(self, paths: list[str], counts: list[int]) -> None:
-        """Remember the files and how many records each has."""
         self._paths = paths
         self._ends = list(accumulate(counts))
         self._open: dict[int, tuple[mmap.mmap, list[tuple[int, int]]]] = {}
 
     def __len__(self) -> int:
-        """Records of all files."""
         return self._ends[-1] if self._ends else 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -88,7 +85,6 @@ class TFRecordSource:
         return self.__dict__ | {"_open": {}}
 
     def __getitem__(self, number: int) -> bytes:
-        """One record."""
         if not 0 <= number < len(self):
             raise IndexError(number)
         shard = bisect_right(self._ends, number)
@@ -97,10 +93,9 @@ class TFRecordSource:
         return mapped[at : at + length]
 
     def _file(self, shard: int) -> tuple[mmap.mmap, list[tuple[int, int]]]:
-        found = self._open.get(shard)
-        if found is None:
+        if shard not in self._open:
             path = Path(self._paths[shard])
             with open(path, "rb") as file:
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            found = self._open[shard] = (mapped, tfrecord.offsets(path))
-        return found
+            self._open[shard] = (mapped, tfrecord.offsets(path))
+        return self._open[shard]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from fitdoctor.pack.manifest import Manifest
+from fitdoctor.pack.reading.tf_data import LISTS
 from fitdoctor.pack.schema import Feature
-
-_TF_LISTS = {"bytes": "tf.string", "raw": "tf.string", "float": "tf.float32", "int64": "tf.int64"}
 
 
 def snippet(manifest: Manifest) -> str:
@@ -17,9 +16,8 @@ def _tf_data(manifest: Manifest) -> str:
     folder = str(manifest.folder.resolve())
     lines = ["import glob", "", "import tensorflow as tf", "", "features = {"]
     for feature in manifest.schema:
-        shape = [] if feature.storage in ("bytes", "raw") else list(feature.shape)
-        kind = _TF_LISTS[feature.storage]
-        lines.append(f"    {feature.name!r}: tf.io.FixedLenFeature({shape}, {kind}),")
+        kind = f"{feature.list_shape}, tf.{LISTS[feature.storage]}"
+        lines.append(f"    {feature.name!r}: tf.io.FixedLenFeature({kind}),")
     lines += ["}", "", "", "def parse(records):"]
     lines.append("    values = tf.io.parse_example(records, features)")
     for feature in manifest.schema:

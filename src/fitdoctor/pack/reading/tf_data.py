@@ -6,12 +6,13 @@ from typing import Any
 
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.element import SEPARATOR
+from fitdoctor.pack.extras import needed
 from fitdoctor.pack.reading.request import Request
 from fitdoctor.pack.schema import Feature
 
 # Shards that are read at once; more gain nothing on a local disk.
 SHARDS_AT_ONCE = 8
-_LISTS = {"bytes": "string", "raw": "string", "float": "float32", "int64": "int64"}
+LISTS = {"bytes": "string", "raw": "string", "float": "float32", "int64": "int64"}
 
 
 def tf_dataset(request: Request) -> Any:
@@ -26,23 +27,18 @@ def tf_dataset(request: Request) -> Any:
             expected="a pack in the TFRecord format",
             advice='kind="grain", or pack again with --format tfrecord',
         )
-    from fitdoctor.pack.extras import needed
-
     tf = needed("tensorflow", "test")
     data = _records(tf, request)
     if not request.by_shard:
         data = data.shard(request.count, request.index)
     if request.shuffle:
         data = data.shuffle(request.shuffle, seed=request.seed)
-    parse = _parser(tf, request)
     if request.batch is not None:
         data = data.batch(request.batch, drop_remainder=request.drop_remainder)
-    if not request.manifest.schema:
-        return data.prefetch(tf.data.AUTOTUNE)  # records of which nothing is known
-    if request.batch is None:
-        data = data.batch(1).map(parse, num_parallel_calls=tf.data.AUTOTUNE).unbatch()
-    else:
-        data = data.map(parse, num_parallel_calls=tf.data.AUTOTUNE)
+    if request.manifest.schema:  # else records of which nothing is known
+        batches = data if request.batch is not None else data.batch(1)
+        parsed = batches.map(_parser(tf, request), num_parallel_calls=tf.data.AUTOTUNE)
+        data = parsed if request.batch is not None else parsed.unbatch()
     return data.prefetch(tf.data.AUTOTUNE)
 
 
@@ -65,16 +61,8 @@ def _records(tf: Any, request: Request) -> Any:
 
 
 def _parser(tf: Any, request: Request) -> Any:
-    schema = [
-        feature
-        for feature in request.manifest.schema
-        if request.fields is None or feature.name in request.fields
-    ]
-    wanted = {}
-    for feature in schema:
-        whole = feature.storage in ("bytes", "raw")
-        shape = [] if whole else list(feature.shape)
-        wanted[feature.name] = tf.io.FixedLenFeature(shape, _LISTS[feature.storage])
+    schema = request.schema
+    wanted = {f.name: tf.io.FixedLenFeature(f.list_shape, LISTS[f.storage]) for f in schema}
 
     def parse(records: Any) -> Any:
         parsed = tf.io.parse_example(records, wanted)

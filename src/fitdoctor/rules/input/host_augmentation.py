@@ -119,7 +119,7 @@ class HostAugmentation(Rule):
             "waits",
             Cure(self.safety, "use Keras augmentation layers inside the model"),
             saves={"input_wait": saved},
-            where=stage_place(max(random, key=lambda one: one.work_ns)),
+            where=line_of(max(random, key=lambda one: one.work_ns)),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "random_cpu_ns": round(work),

@@ -72,7 +72,7 @@ class LateShuffle(Rule):
                 maps_behind(view, stage),
             ),
             saves={"input_wait": epochs.saved},
-            where=stage_place(stage),
+            where=line_of(stage),
             evidence={
                 "first_batch_ns": late.first_ns,
                 "first_batch_early_ns": early.first_ns,

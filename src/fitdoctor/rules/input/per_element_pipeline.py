@@ -144,7 +144,7 @@ class PerElementPipeline(Rule):
 
     def _chunks(self, view: View, loader: Loader, stage: StageCost) -> Finding | None:
         """The same rows handed over in chunks, which is a change of one name."""
-        trial, where = view.trial(InChunks), stage_place(stage)
+        trial, where = view.trial(InChunks), line_of(stage)
         if trial is None or where is None:
             return None
         cure = Cure(
@@ -176,7 +176,7 @@ class PerElementPipeline(Rule):
             f"{duration(view.ceiling_step.value)}",
             cure,
             saves={"input_wait": saved},
-            where=stage_place(stage),
+            where=line_of(stage),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "loader_after_ns": round(after_ns),

@@ -151,7 +151,7 @@ class RecomputedPreprocessing(Rule):
 
 def _where(view: View, kept: KeptOutput, stage: StageCost) -> Where | None:
     """Where the work is written that is done again; what is kept may be its batches."""
-    return stage_place(view.stage(kept.work) or stage)
+    return line_of(view.stage(kept.work) or stage)
 
 
 def _safety(kept: KeptOutput) -> Safety:

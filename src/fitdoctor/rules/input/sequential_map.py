@@ -75,7 +75,7 @@ class SequentialMap(Rule):
                 parallel_calls(serial, "tf.data.AUTOTUNE", (TENSORFLOW,)),
             ),
             saves={"input_wait": loading.saved_by_trial(view, trial)},
-            where=stage_place(stage),
+            where=line_of(stage),
             evidence={
                 "loader_ns": round(loader.ns.value),
                 "parallel_loader_ns": round(trial.ns.value),

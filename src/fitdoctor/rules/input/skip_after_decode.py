@@ -79,7 +79,7 @@ class SkipAfterDecode(Rule):
         epochs = first_batch.earlier_first_batch(view, late, early, steps)
         if stage is None or epochs is None:
             return None
-        where = stage_place(stage)
+        where = line_of(stage)
         safety: Safety = "unsafe" if trial.random else self.safety
         return self.finding(
             view,

@@ -58,7 +58,6 @@ from fitdoctor.analysis.model_costs import LayerCost, outer_layers
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.device import Device
 from fitdoctor.contract.evidence.model import Layers, WithoutFrozenLayers
-from fitdoctor.contract.limits import FORWARD_PASSES_PER_STEP
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
@@ -197,12 +196,8 @@ def _dominant(view: View) -> tuple[LayerCost, float] | None:
     layers = [layer for layer in outer_layers(view.layers) if not layer.is_model]
     if not layers:
         return None
-    costs = [
-        layer.step.value if layer.step is not None else FORWARD_PASSES_PER_STEP * layer.forward_ns
-        for layer in layers
-    ]
-    cost, top = max(zip(costs, layers, strict=True), key=lambda pair: pair[0])
-    share = cost / max(1.0, sum(costs))
+    top = max(layers, key=lambda layer: layer.step_ns)
+    share = top.step_ns / max(1.0, sum(layer.step_ns for layer in layers))
     enough = RECURRENT_SHARE if top.type in RECURRENT else DOMINANT_SHARE
     return (top, share) if share >= enough else None
 

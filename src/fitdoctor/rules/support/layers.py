@@ -6,14 +6,12 @@ from collections.abc import Iterable
 
 from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.place import Where, place_of
+from fitdoctor.findings.place import Where, line_of, place_of
 
 
 def layer_place(view: View, layer: LayerCost) -> Where | None:
     """Where the layer's class is written; the line that trains where that is not known."""
-    if layer.file and layer.line:
-        return Where(layer.file, layer.line)
-    return place_of(view.recorded)
+    return line_of(layer) or place_of(view.recorded)
 
 
 def longest_alone(layers: Iterable[LayerCost]) -> LayerCost | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Concatenate, ParamSpec
 
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
@@ -15,7 +16,9 @@ from fitdoctor.findings.edits import (
     SetKeyword,
     SwapCalls,
 )
-from fitdoctor.findings.place import Where, place_of
+from fitdoctor.findings.place import ANYWHERE, Where, line_of, place_of
+
+Given = ParamSpec("Given")
 
 # Positions of parameters in the public signatures of Keras 3, tf.data and torch.
 MAP_PARALLEL_CALLS = 1
@@ -26,11 +29,19 @@ LOADER_NUM_WORKERS = 5
 POOL_SIZE = "threading.private_threadpool_size"
 
 
-def stage_place(stage: StageCost | None) -> Where | None:
-    """Where a pipeline's stage is written."""
-    if stage is None or not stage.file or not stage.line:
-        return None
-    return Where(stage.file, stage.line)
+def at(
+    where: Where | None,
+    edit: Callable[Concatenate[Where, Given], Edit],
+    *args: Given.args,
+    **options: Given.kwargs,
+) -> tuple[Edit, ...]:
+    """This edit at a place; none where the place is not known."""
+    return () if where is None else (edit(where, *args, **options),)
+
+
+def training_file(view: View) -> Where | None:
+    """The file that trains, for calls that were not recorded: it often makes them, too."""
+    return Where(view.recorded.file, ANYWHERE) if view.recorded.file else None
 
 
 def record_source(view: View) -> StageCost | None:
@@ -40,15 +51,14 @@ def record_source(view: View) -> StageCost | None:
 
 def input_place(view: View) -> Where | None:
     """Where the user's class or function that makes the data is written."""
-    made = view.input
-    return Where(made.file, made.line or 0) if made.file else None
+    return place_of(view.input)
 
 
 def python_place(view: View) -> Where | None:
     """The user's line that makes the data: the pipeline's stage, or the hottest function."""
-    for stage in view.stages:
-        if stage.python and stage.file:
-            return Where(stage.file, stage.line or 0)
+    stage = next((one for one in view.stages if one.python and one.file), None)
+    if stage is not None:
+        return place_of(stage)
     if view.loader is not None and view.loader.hot_line is not None:
         return Where(*view.loader.hot_line[:2])
     return input_place(view) or place_of(view.recorded)
@@ -62,10 +72,8 @@ def compile_place(view: View) -> Where | None:
     first = min((call.t for call in view.recorded.calls), default=view.recorded.t)
     calls = [event for event in view.compile_calls if event.detail.model == model]
     before = [event for event in calls if event.t <= first]
-    if not before:
-        return None
-    detail = max(before, key=lambda event: event.t).detail
-    return Where(detail.file, detail.line) if detail.file and detail.line else None
+    last = max(before, key=lambda event: event.t, default=None)
+    return line_of(last.detail) if last is not None else None
 
 
 def validated_every(view: View, epochs: int) -> tuple[Edit, ...]:
@@ -73,12 +81,9 @@ def validated_every(view: View, epochs: int) -> tuple[Edit, ...]:
 
     Nothing where one call has fewer epochs, and would never validate.
     """
-    recorded = view.recorded
-    asked = recorded.detail.epochs
-    if not recorded.file or not recorded.line or asked is None or asked < epochs:
+    if (view.recorded.detail.epochs or 0) < epochs:
         return ()
-    where = Where(recorded.file, recorded.line)
-    return (SetKeyword(where, "fit", "validation_freq", str(epochs)),)
+    return at(line_of(view.recorded), SetKeyword, "fit", "validation_freq", str(epochs))
 
 
 def loader_options(view: View, **options: str) -> tuple[Edit, ...]:
@@ -87,9 +92,9 @@ def loader_options(view: View, **options: str) -> tuple[Edit, ...]:
     A class of the user's that takes no such options gives them to its base class.
     """
     made = view.input.made or view.input.base_init
-    if made is None or not made.file or not made.line:
+    where = line_of(made)
+    if made is None or where is None:
         return ()
-    where = Where(made.file, made.line)
     positions = {"num_workers": LOADER_NUM_WORKERS} if made.call == "DataLoader" else {}
     return tuple(
         SetKeyword(where, made.call, keyword, value, positions.get(keyword))
@@ -102,7 +107,7 @@ def parallel_calls(
 ) -> tuple[Edit, ...]:
     """`num_parallel_calls` on these maps; nothing where one of them has no place."""
     stages = list(stages)
-    places = [stage_place(stage) for stage in stages]
+    places = [line_of(stage) for stage in stages]
     if not all(places) or any(stage.via for stage in stages):
         return ()
     return tuple(
@@ -114,10 +119,8 @@ def parallel_calls(
 
 def pool_size(stage: StageCost | None, threads: int) -> tuple[Edit, ...]:
     """A thread pool of the pipeline's own, given at one of its stages."""
-    where = stage_place(stage)
-    if where is None or stage is None:
-        return ()
-    return (DatasetOption(where, stage.via or stage.op, POOL_SIZE, str(threads)),)
+    call = (stage.via or stage.op) if stage is not None else ""
+    return at(line_of(stage), DatasetOption, call, POOL_SIZE, str(threads))
 
 
 def cached_after(view: View, stage: StageCost) -> tuple[Edit, ...]:
@@ -126,38 +129,30 @@ def cached_after(view: View, stage: StageCost) -> tuple[Edit, ...]:
     What else that function does after the stage is then kept as well, so it must be the same in
     every pass.
     """
-    where = stage_place(stage)
-    if where is None:
-        return ()
-    if stage.via is None:
-        return (AppendCall(where, stage.op, CACHE),)
-    if any(one.random or one.reorders for one in _later_in_its_function(view, stage)):
-        return ()
-    return (AppendCall(where, stage.via, CACHE),)
+    if stage.via is not None:
+        later = _later_in_its_function(view, stage)
+        if any(one.random or one.reorders for one in later):
+            return ()
+    return at(line_of(stage), AppendCall, stage.via or stage.op, CACHE)
 
 
 def _later_in_its_function(view: View, stage: StageCost) -> list[StageCost]:
     """The stages that the same call of a library's function put after a stage."""
-    found: list[StageCost] = []
-    last = stage
+    found = [stage]
     while True:
-        readers = [one for one in view.stages if last.number in one.inputs]
-        same = [one for one in readers if (one.via, stage_place(one)) == _call_of(stage)]
-        if len(readers) != 1 or not same:
-            return found
-        last = same[0]
-        found.append(last)
+        readers = [one for one in view.stages if found[-1].n in one.inputs]
+        if len(readers) != 1 or not _is_same_call(readers[0], stage):
+            return found[1:]
+        found.append(readers[0])
 
 
-def _call_of(stage: StageCost) -> tuple[str | None, Where | None]:
-    return stage.via, stage_place(stage)
+def _is_same_call(one: StageCost, other: StageCost) -> bool:
+    return (one.via, line_of(one)) == (other.via, line_of(other))
 
 
 def packed_after(stage: StageCost, count_bytes: int, seconds: float) -> tuple[Edit, ...]:
     """What a stage gives stored on disk, and read from there."""
-    where = stage_place(stage)
-    call = stage.op.removesuffix("V2")
-    return (ReadPacked(where, call, count_bytes, seconds),) if where is not None else ()
+    return at(line_of(stage), ReadPacked, stage.op.removesuffix("V2"), count_bytes, seconds)
 
 
 def maps_behind(
@@ -167,19 +162,15 @@ def maps_behind(
 
     What is named in `across` may lie between them and stays; anything else ends the search.
     """
-    if stage is None:
-        return ()
     found: list[Edit] = []
-    by_number = {one.number: one for one in view.stages}
-    inputs = stage.inputs
-    while len(inputs) == 1 and inputs[0] in by_number:
-        above = by_number[inputs[0]]
-        if above.op != "map" and above.op not in across:
+    above = stage
+    while above is not None and stage is not None:
+        above = view.stage(above.inputs[0]) if len(above.inputs) == 1 else None
+        if above is None or above.op not in {"map", *across}:
             break
         if above.op == "map":
-            where = stage_place(above)
+            where = line_of(above)
             if where is None or above.via:
                 return ()
             found.append(SwapCalls(where, "map", stage.op))
-        inputs = above.inputs
     return tuple(found)

@@ -7,10 +7,10 @@ from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.loading import ThreadsForWaits
 from fitdoctor.contract.evidence.pipeline import MoreReads
-from fitdoctor.findings.place import Where
+from fitdoctor.findings.place import Where, line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.loading import queue_shutdown_cost, saved_by, saved_by_trial
-from fitdoctor.rules.support.places import python_place, stage_place
+from fitdoctor.rules.support.places import python_place
 
 # Stages of tf.data that can run several calls at a time.
 PARALLEL_STAGES = frozenset({"map", "interleave"})
@@ -34,10 +34,9 @@ def read_place(view: View) -> Where | None:
     """The stage that reads, or the user's line that waits."""
     # Of a grain dataset only the user's function is known, and the line in it that waits is nearer.
     stages = view.stages if view.input.kind == "tf.data" else ()
-    if not any(stage.python for stage in stages):
-        for stage in stages:
-            if stage.op in (*PARALLEL_STAGES, "flat_map") and stage.file:
-                return stage_place(stage)
+    readers = [s for s in stages if s.op in (*PARALLEL_STAGES, "flat_map") and s.file]
+    if readers and not any(stage.python for stage in stages):
+        return line_of(readers[0])
     return python_place(view)
 
 

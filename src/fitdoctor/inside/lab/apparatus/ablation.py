@@ -42,7 +42,6 @@ class Ablation:
     """Times the stages of one pipeline, sources first."""
 
     def __init__(self, dataset: Any, iterators: Iterators, budget_s: float = BUDGET_S) -> None:
-        """Nothing is read yet."""
         self.stages = walk(dataset)
         self._options = dataset.options()
         self._iterators = iterators

@@ -35,7 +35,6 @@ class CachePoint:
     """The stage of one pipeline whose output is worth keeping."""
 
     def __init__(self, bench: PipelineBench) -> None:
-        """The stages of the bench were timed."""
         self._bench = bench
 
     def stage(self, *, of_python: bool = False) -> Stage | None:

@@ -44,7 +44,6 @@ class Copies:
     """
 
     def __init__(self, context: Context) -> None:
-        """Nothing is copied yet."""
         # A copy is made from the optimizer's settings, which are variables as well.
         context.backend.hold_state(context.fit.model, context.result)
         self._backend = context.backend

@@ -14,15 +14,13 @@ ALONE_SECONDS = 0.4
 def timed_alone(backend: Backend, run: Callable[[], Any]) -> Windows:
     """Windows of the calls; the last one of each window is waited for."""
     last: list[Any] = [run()]
-    if backend.name != "tensorflow":
-        backend.wait_for(last[0])
 
-    def work() -> int:
+    def work() -> None:
         last[0] = run()
-        return 1
 
-    def synchronize() -> None:
+    def wait() -> None:
         if backend.name != "tensorflow":
             backend.wait_for(last[0])
 
-    return measure(work, synchronize, seconds=ALONE_SECONDS)
+    wait()
+    return measure(work, wait, seconds=ALONE_SECONDS)

@@ -58,7 +58,6 @@ class Iterators:
     """
 
     def __init__(self) -> None:
-        """None yet."""
         self._kept: deque[Any] = deque()
 
     def open(self, dataset: Any) -> Iterator[Any]:
@@ -142,11 +141,7 @@ def _per_pull(element_s: float, size: int | None) -> int:
 
 
 def _timed(iterator: Iterator[Any], count: int, seconds: float) -> Windows:
-    def work() -> int:
-        next(iterator)
-        return count
-
-    return measure(work, lambda: None, seconds=seconds, window_s=WINDOW_S)
+    return measure(lambda: next(iterator), seconds=seconds, units=count, window_s=WINDOW_S)
 
 
 def bytes_of(element: Any) -> int | None:

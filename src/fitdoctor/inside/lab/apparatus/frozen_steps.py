@@ -35,8 +35,8 @@ class Steps:
 
 def time_steps(stepper: Stepper, executions: int, seconds: float) -> Windows:
     """Nanoseconds per step; `executions` steps are done by one call of the stepper."""
-    work, synchronize = _warm(stepper, executions)
-    return measure(work, synchronize, seconds=seconds)
+    work = _warm(stepper, executions)
+    return measure(work.run, work.wait, seconds=seconds, units=executions)
 
 
 def time_alone(steps: Steps, seconds: float) -> BesideFields:
@@ -73,10 +73,9 @@ def _warm(stepper: Stepper, executions: int) -> Work:
         took = time.perf_counter() - begin
     is_long = took >= LONG_STEP_S
 
-    def work() -> int:
+    def step() -> None:
         stepper.step()
         if is_long:
             stepper.synchronize()
-        return executions
 
-    return work, stepper.synchronize
+    return Work(step, stepper.synchronize, executions)

@@ -53,7 +53,6 @@ class LayerTimer:
     """Times every `Layer.__call__` and takes the time of inner layers off the outer one's."""
 
     def __init__(self, backend: Backend) -> None:
-        """Nothing is patched yet."""
         self._backend = backend
         self._children: list[int] = []
         self.own_ns: dict[int, list[int]] = {}

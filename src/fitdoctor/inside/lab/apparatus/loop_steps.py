@@ -49,13 +49,12 @@ def time_in_loop(
     """
     numbers = itertools.count()
 
-    def work() -> int:
+    def work() -> None:
         number = next(numbers)
         callbacks.on_train_batch_begin(number)
         stepper.step()
         hand_over()
         callbacks.on_train_batch_end(number, stepper.logs)
-        return executions
 
     with (
         open(os.devnull, "w") as nowhere,
@@ -65,6 +64,6 @@ def time_in_loop(
         callbacks.on_train_begin()
         callbacks.on_epoch_begin(0)
         try:
-            return measure(work, stepper.synchronize, seconds=seconds)
+            return measure(work, stepper.synchronize, seconds=seconds, units=executions)
         finally:
             callbacks.on_train_end()

@@ -42,7 +42,6 @@ class PipelineBench:
     """One pipeline, its ablation, and what trials ask about its stages."""
 
     def __init__(self, dataset: Any, iterators: Iterators) -> None:
-        """Nothing is timed before `ablation.run`."""
         self.dataset = dataset
         self.iterators = iterators
         self.ablation = Ablation(dataset, iterators)

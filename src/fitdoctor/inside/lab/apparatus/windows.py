@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.inside.ledger.cpu import CpuUse, CpuWatch
@@ -23,7 +23,6 @@ class Patience:
     """Extra seconds that may still be spent on repeating disturbed windows."""
 
     def __init__(self, seconds: float = PATIENCE_S) -> None:
-        """Start with all of them."""
         self.seconds = seconds
 
     def spend(self, seconds: float) -> None:
@@ -91,41 +90,30 @@ class Windows:
         return Timed(**self.fields())
 
 
+class Work(NamedTuple):
+    """What is timed: called again and again, and waited for at the end of each window."""
+
+    run: Callable[[], Any]
+    wait: Callable[[], Any] = lambda: None
+    units: int = 1  # done by each call
+
+
 def measure(
-    work: Callable[[], int],
-    synchronize: Callable[[], None],
+    run: Callable[[], Any],
+    wait: Callable[[], Any] = lambda: None,
     *,
     seconds: float,
+    units: int = 1,
     window_s: float = WINDOW_S,
 ) -> Windows:
-    """Run `work` (which returns how many units it did) for a while, timed in windows.
+    """Call `run` (which does so many units each time) for a while, timed in windows.
 
-    Each window ends with a synchronisation, so that enqueued work is counted when done.
+    Each window ends with `wait`, so that enqueued work is counted when done.
     Windows during which other processes used our cores are kept only if there were no clean ones
     within three times the planned length.
     """
-    patience = _patience.get() or Patience()
-    begin = time.perf_counter()
-    clean, disturbed = Windows(), Windows()
-    longest = min(MAX_REPEATS * seconds, seconds + patience.seconds)
-    while True:
-        ns, units, use = _window(work, synchronize, window_s)
-        target = clean if use.is_clean else disturbed
-        target.ns.append(ns)
-        target.cpu.append(use)
-        target.units += units
-        elapsed = time.perf_counter() - begin
-        if elapsed >= seconds and len(clean.ns) >= MIN_WINDOWS:
-            break
-        if elapsed >= longest and len(clean.ns) + len(disturbed.ns) >= 2:
-            break
-    patience.spend(time.perf_counter() - begin - seconds)
-    chosen = clean if len(clean.ns) >= 2 else disturbed
-    chosen.dirty = len(disturbed.ns)
-    return chosen
-
-
-Work = tuple[Callable[[], int], Callable[[], None]]  # does some units; waits until they are done
+    (windows,) = _rounds([Work(run, wait, units)], seconds, window_s, MIN_WINDOWS)
+    return windows
 
 
 def in_turns(
@@ -135,22 +123,40 @@ def in_turns(
 
     Of each round both windows are kept, or neither.
     """
+    one, other = _rounds([first, second], seconds, window_s, MIN_ROUNDS)
+    return one, other
+
+
+def durations_ns(work: Callable[[], Any], times: int) -> list[int]:
+    """How long each of some calls took, the shortest first."""
+    found = []
+    for _ in range(times):
+        begin = time.perf_counter_ns()
+        work()
+        found.append(time.perf_counter_ns() - begin)
+    return sorted(found)
+
+
+def _rounds(
+    works: Sequence[Work], seconds: float, window_s: float, fewest: int
+) -> Sequence[Windows]:
+    """The windows of each work: the undisturbed rounds, or all others if there were too few."""
     patience = _patience.get() or Patience()
     begin = time.perf_counter()
-    clean, disturbed = (Windows(), Windows()), (Windows(), Windows())
+    clean, disturbed = [Windows() for _ in works], [Windows() for _ in works]
     longest = min(MAX_REPEATS * seconds, seconds + patience.seconds)
     rounds = 0
     while True:
-        order = (0, 1) if rounds % 2 == 0 else (1, 0)
-        found = {which: _window(*(first, second)[which], window_s) for which in order}
+        order = range(len(works)) if rounds % 2 == 0 else reversed(range(len(works)))
+        found = {which: _window(works[which], window_s) for which in order}
         rounds += 1
-        kept = clean if all(use.is_clean for _, _, use in found.values()) else disturbed
-        for which, (ns, units, use) in found.items():
-            kept[which].ns.append(ns)
+        kept = clean if all(use.is_clean for _, use in found.values()) else disturbed
+        for which, (units, use) in found.items():
+            kept[which].ns.append(use.wall_ns / units)
             kept[which].cpu.append(use)
             kept[which].units += units
         elapsed = time.perf_counter() - begin
-        if elapsed >= seconds and len(clean[0].ns) >= MIN_ROUNDS:
+        if elapsed >= seconds and len(clean[0].ns) >= fewest:
             break
         if elapsed >= longest and rounds >= 2:
             break
@@ -161,16 +167,14 @@ def in_turns(
     return chosen
 
 
-def _window(
-    work: Callable[[], int], synchronize: Callable[[], None], window_s: float
-) -> tuple[float, int, CpuUse]:
+def _window(work: Work, window_s: float) -> tuple[int, CpuUse]:
     watch = CpuWatch()
     begin = time.perf_counter()
     units = 0
     while True:
-        units += work()
+        work.run()
+        units += work.units
         if time.perf_counter() - begin >= window_s:
             break
-    synchronize()
-    use = watch.stop()
-    return use.wall_ns / max(1, units), units, use
+    work.wait()
+    return units, watch.stop()

@@ -18,14 +18,11 @@ WARM_UP_CALLS = 3
 
 
 class AlternativesProbe(Probe[CallAlternatives]):
-    """The call itself again, and each alternative that gives the same result."""
-
     finds = CallAlternatives
     phase = Phase.CALLS
     subjects = frozenset({Subject.GROUP})
 
     def run(self, context: Context) -> CallAlternatives:
-        """The call itself first."""
         backend, call = context.backend, context.fit
         others = _alternatives(backend, call)
         return CallAlternatives(
@@ -62,14 +59,12 @@ def _alternatives(backend: Backend, call: Call) -> dict[str, Callable[[], Any]]:
 
 
 def _timed(backend: Backend, function: Callable[[], Any]) -> Timed:
+    def work() -> None:
+        backend.wait_for(function())
+
     for _ in range(WARM_UP_CALLS):
-        backend.wait_for(function())
-
-    def work() -> int:
-        backend.wait_for(function())
-        return 1
-
-    return measure(work, lambda: None, seconds=SECONDS).timed()
+        work()
+    return measure(work, seconds=SECONDS).timed()
 
 
 PROBES = (AlternativesProbe(),)

@@ -79,12 +79,10 @@ class ConvertArrays(Probe[ArrayConversion]):
     phase = Phase.CALLS
 
     def wanted(self, context: Context) -> bool:
-        """Where the fit is fed with arrays."""
         facts = context.found(InputFacts)
         return facts is not None and facts.kind == "arrays"
 
     def run(self, context: Context) -> ArrayConversion:
-        """Convert them."""
         given = context.fit.arguments
         return array_conversion(context.backend.name, given.get("x"), given.get("y"))
 

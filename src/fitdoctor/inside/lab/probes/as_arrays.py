@@ -11,19 +11,15 @@ _HAND_ON = ("prefetch", "repeat", "with_options")
 
 
 class PickAsKeras(PipelineProbe[AsArrays]):
-    """Keras's own dataset of the same arrays."""
-
     finds = AsArrays
     after = ("trial_chunks",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where rows of arrays are batched one by one, with nothing done to them."""
         *ops, source = [s.op for s in bench.stages if s.op not in _HAND_ON]
         is_plain = sorted(ops) in (["batch"], ["batch", "shuffle"])
         return source == "from_tensor_slices" and is_plain
 
     def tried(self, bench: PipelineBench) -> AsArrays:
-        """Time Keras's dataset."""
         source = bench.stages[-1]
         batch = next(s for s in bench.stages if s.op == "batch")
         shuffles = any(s.op == "shuffle" for s in bench.stages)

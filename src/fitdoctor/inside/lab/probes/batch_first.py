@@ -12,13 +12,10 @@ SMALLEST_BATCH = 4
 
 
 class MapWholeBatches(PipelineProbe[BatchFirst]):
-    """The batch moved before the maps that it reads."""
-
     finds = BatchFirst
     after = ("trial_cache_python",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where maps of single elements are short."""
         batch = next((s for s in reversed(bench.stages) if s.op in tf_edits.BATCHING), None)
         if batch is None or batch.settings.get("batch_size", 1) < SMALLEST_BATCH:
             return False
@@ -31,7 +28,6 @@ class MapWholeBatches(PipelineProbe[BatchFirst]):
         return max(whole.ns, whole.cpu_ns) / rows < SHORT_ELEMENT_NS
 
     def tried(self, bench: PipelineBench) -> BatchFirst:
-        """Time it, and compare one batch made either way."""
         dataset, batch, maps = tf_edits.maps_after_batch(bench.dataset, bench.stages)
         source = bench.stages[maps[-1].inputs[0]].dataset
         agreed = tf_edits.batched_either_way(batch, maps, source)

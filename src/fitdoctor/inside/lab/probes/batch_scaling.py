@@ -51,11 +51,9 @@ class BatchScalingProbe(Probe[BatchScaling]):
     phase = Phase.HOST
 
     def wanted(self, context: Context) -> bool:
-        """Where starting a step may take long."""
         return start_may_matter(context)
 
     def run(self, context: Context) -> BatchScaling:
-        """The quarter first."""
         backend, batch = context.backend, context.batch
         rows = backend.rows(batch)
         if rows is None:
@@ -78,14 +76,12 @@ class PartOfBatchProbe(Probe[PartOfBatch]):
     after = ("device", "device_time")
 
     def wanted(self, context: Context) -> bool:
-        """Where the GPU's memory ran out."""
         device = context.found(Device)
         if device is None or device.kind != "gpu" or context.step_ns is None:
             return False
         return bool(device.memory_retries)
 
     def run(self, context: Context) -> PartOfBatch:
-        """Cut the frozen batch."""
         backend = context.backend
         rows = backend.rows(context.batch)
         if rows is None or rows < FACTOR:

@@ -25,11 +25,9 @@ class KeepInMemory(PipelineProbe[Cached]):
     after = ("trial_reads",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where native preprocessing takes a notable share."""
         return CachePoint(bench).stage() is not None
 
     def tried(self, bench: PipelineBench) -> Cached:
-        """Cache part of the data and read that."""
         return _cached(bench, Cached)
 
 
@@ -40,12 +38,10 @@ class KeepPythonInMemory(PipelineProbe[CachedPython]):
     after = ("trial_packed",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where only Python's work makes it worth keeping."""
         point = CachePoint(bench)
         return point.stage() is None and point.stage(of_python=True) is not None
 
     def tried(self, bench: PipelineBench) -> CachedPython:
-        """Cache part of the data and read that."""
         return _cached(bench, CachedPython)
 
 

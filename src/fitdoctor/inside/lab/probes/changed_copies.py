@@ -55,11 +55,9 @@ class UnchangedCopyProbe(Probe[ChangedCopy]):
     phase = Phase.COPIES
 
     def wanted(self, context: Context) -> bool:
-        """Where a change is worth trying."""
         return bool(wanted_changes(context))
 
     def run(self, context: Context) -> ChangedCopy:
-        """Made and timed."""
         return context.shared(_COPIES, lambda: Copies(context)).as_is()
 
 
@@ -71,15 +69,12 @@ class ChangedCopyProbe(Probe[ChangedCopy]):
     after = ("copy_as_is",)
 
     def __init__(self, key: str) -> None:
-        """To be tried with this change."""
         self.key = key
 
     def wanted(self, context: Context) -> bool:
-        """Where it is worth trying."""
         return self.key in wanted_changes(context)
 
     def run(self, context: Context) -> ChangedCopy:
-        """Made and timed."""
         change = Change(layer=wanted_changes(context)[self.key])
         return context.shared(_COPIES, lambda: Copies(context)).changed(change)
 

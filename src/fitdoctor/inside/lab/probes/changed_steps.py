@@ -51,14 +51,12 @@ class ChangedStepProbe(Probe[ChangedStep]):
         self._change = change
 
     def wanted(self, context: Context) -> bool:
-        """Where it is suspected; a step function of several steps cannot be compared with."""
         step_ns = compiled_step_ns(context)
         if step_ns is None or context.fit.executions != 1:
             return False
         return self._is_suspected(context, step_ns)
 
     def run(self, context: Context) -> ChangedStep:
-        """In turns with the step as it is."""
         return ChangedStep(**step_under(context, lambda model: self._change(context, model)))
 
 

@@ -23,11 +23,9 @@ class CompiledFitProbe(Probe[CompiledFit]):
     phase = Phase.HOST
 
     def wanted(self, context: Context) -> bool:
-        """Where the step runs op by op."""
         return context.step_ns is not None and context.is_eager
 
     def run(self, context: Context) -> CompiledFit:
-        """With the switch off that makes functions run eagerly, where one is on."""
         switch = eager_switch(context.backend.name)
         settings: dict[str, Any] = {"run_eagerly": False}
         if context.backend.name == "jax":

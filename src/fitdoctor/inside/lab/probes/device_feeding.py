@@ -33,7 +33,6 @@ class DeviceProbe(Probe[Device]):
     needs_quiet = False
 
     def run(self, context: Context) -> Device:
-        """Ask the framework; time the copies."""
         facts = device_facts(context.backend.name)
         found = Device(**asdict(facts), steps=context.fit.steps)
         if facts.kind != "gpu" or context.batch is None:

@@ -22,15 +22,12 @@ MOST_BYTES = 2 * 1024**3
 
 
 class DeviceSweepProbe(Probe[DeviceSweep]):
-    """Steps at sizes around the user's own, until memory or time ends."""
-
     finds = DeviceSweep
     phase = Phase.DEVICE
     subjects = frozenset({Subject.SWEEP})
     longest_s = 240.0  # each batch size is compiled again
 
     def run(self, context: Context) -> DeviceSweep:
-        """From the smallest size on."""
         backend, batch = context.backend, context.batch
         rows = backend.rows(batch)
         if rows is None:

@@ -26,12 +26,10 @@ class DeviceTimeProbe(Probe[DeviceTime]):
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
-        """On a GPU, where the step was timed."""
         device = context.found(Device)
         return device is not None and device.kind == "gpu" and context.step_ns is not None
 
     def run(self, context: Context) -> DeviceTime:
-        """Some steps under the framework's profiler."""
         stepper = own_stepper(context, context.step_function)
         for _ in range(WARM_UP_STEPS):
             stepper.step()

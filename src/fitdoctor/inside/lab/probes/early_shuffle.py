@@ -8,20 +8,16 @@ from fitdoctor.inside.seams.inputs import tf_edits
 
 
 class ShuffleFirst(PipelineProbe[EarlyShuffle]):
-    """One pass each way, from its beginning."""
-
     finds = EarlyShuffle
     after = ("trial_parallel_map",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where filling the buffer takes notable time."""
         for stage in bench.stages:
             if stage.op == "shuffle" and stage.inputs[0] in bench.ablation.times:
                 return bench.is_long(stage.settings.get("buffer_size", 0), stage)
         return False
 
     def tried(self, bench: PipelineBench) -> EarlyShuffle:
-        """Time both passes."""
         dataset, shuffle = tf_edits.shuffled_early(bench.dataset, bench.stages)
         return EarlyShuffle(
             stage=shuffle.number,

@@ -8,20 +8,16 @@ from fitdoctor.inside.seams.inputs import tf_edits
 
 
 class SkipFirst(PipelineProbe[EarlySkip]):
-    """One pass each way, from its beginning."""
-
     finds = EarlySkip
     after = ("trial_early_shuffle",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where elements that a map has made are skipped, which takes notable time."""
         for stage in bench.stages:
             if stage.op == "skip" and tf_edits.maps_above(bench.stages, stage):
                 return bench.is_long(stage.settings.get("count", 0), stage)
         return False
 
     def tried(self, bench: PipelineBench) -> EarlySkip:
-        """Time both passes."""
         dataset, skip = tf_edits.skipped_early(bench.dataset, bench.stages)
         maps = tf_edits.maps_above(bench.stages, skip)
         return EarlySkip(

@@ -28,7 +28,6 @@ class FrozenBatchProbe(Probe[FrozenBatch]):
     on_spread_models = True
 
     def run(self, context: Context) -> FrozenBatch:
-        """Take a batch and time the step on it."""
         if context.is_spread:
             raise NotAvailable("the model is spread over several devices")
         function = context.step_function
@@ -46,11 +45,9 @@ class FrozenAgainProbe(Probe[FrozenAgain]):
     phase = Phase.STEP_AGAIN
 
     def wanted(self, context: Context) -> bool:
-        """Where the input was probed meanwhile."""
         return context.input_matters and context.batch is not None
 
     def run(self, context: Context) -> FrozenAgain:
-        """Time the same step again."""
         stepper = own_stepper(context, context.step_function)
         windows = time_steps(stepper, context.fit.executions, AGAIN_S)
         return FrozenAgain(**windows.fields(), rows=context.backend.rows(context.batch))
@@ -64,12 +61,10 @@ class FrozenInLoopProbe(Probe[FrozenInLoop]):
     after = ("frozen_again",)
 
     def wanted(self, context: Context) -> bool:
-        """Where the input matters and Keras's loop is long beside the step."""
         is_short = context.step_ns is not None and context.step_ns < LOOP_STEP_NS
         return context.input_matters and context.batch is not None and is_short
 
     def run(self, context: Context) -> FrozenInLoop:
-        """Warm up, then time the loop."""
         call, stepper = context.fit, own_stepper(context)
         time_steps(stepper, call.executions, WARM_UP_SECONDS)
         callbacks = keras_callbacks(call.model, add_history=True, add_progbar=False)

@@ -25,20 +25,16 @@ WARM_UP_CALLS = 2
 
 
 class FrozenLayersProbe(Probe[WithoutFrozenLayers]):
-    """A training step without the frozen layers at the model's input."""
-
     finds = WithoutFrozenLayers
     phase = Phase.COPIES
 
     def wanted(self, context: Context) -> bool:
-        """Where some layers are frozen, and the step is long."""
         step_ns = compiled_step_ns(context)
         if step_ns is None or step_ns < LAYER_STEP_NS:
             return False
         return has_frozen_layers(context.fit.model)
 
     def run(self, context: Context) -> WithoutFrozenLayers:
-        """A model of the same layers reads their variables, which JAX keeps elsewhere in a fit."""
         model = context.fit.model
         context.backend.hold_state(model, context.result)
         return without_frozen_layers(model, context.batch, loss_of(context))
@@ -72,14 +68,13 @@ def _timed(model: Any, batch: Any, loss: Any) -> WithoutFrozenLayers:
     x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
     features = extractor.predict_on_batch(x)
 
-    def work() -> int:
+    def work() -> None:
         rest.train_on_batch(features, y, sample_weight=weight)
-        return 1
 
     for _ in range(WARM_UP_CALLS):
         work()
     return WithoutFrozenLayers(
-        **measure(work, lambda: None, seconds=SECONDS).fields(),
+        **measure(work, seconds=SECONDS).fields(),
         layers=tuple(layer.name for layer in frozen),
         parameters=sum(int(layer.count_params()) for layer in frozen),
         behind=first.name,

@@ -39,18 +39,14 @@ def generator_alone(dataset: Any) -> GeneratorAlone:
 
 
 class ReadGenerator(PipelineProbe[GeneratorAlone]):
-    """The source of the pipeline, where it is a generator."""
-
     finds = GeneratorAlone
     after = ("trial_arrays",)
     needs_whole = False
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where there is one."""
         return bench.timed_source("from_generator") is not None
 
     def tried(self, bench: PipelineBench) -> GeneratorAlone:
-        """Read it."""
         source = bench.timed_source("from_generator")
         if source is None:
             raise NotAvailable("the pipeline has no generator")

@@ -8,19 +8,15 @@ from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 
 
 class TimesInPlace(Probe[GeneratorInPlace]):
-    """Times that were taken while the fit ran."""
-
     finds = GeneratorInPlace
     phase = Phase.FACTS
     on_spread_models = True
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
-        """Where the data is a generator."""
         return context.is_one_shot
 
     def run(self, context: Context) -> GeneratorInPlace:
-        """Report what was timed."""
         source = context.fit.source
         if source is None or not source.count:
             raise NotAvailable("the data is no generator")

@@ -98,18 +98,14 @@ def _median_ns(read: Callable[[int], Any]) -> int:
 
 
 class ReadRowsAgain(Probe[Hdf5ReadCost]):
-    """The user's own files, read in other ways."""
-
     finds = Hdf5ReadCost
     phase = Phase.INPUT
     after = ("stages", "record_files", "trial_busy_threads")
 
     def wanted(self, context: Context) -> bool:
-        """Where loading is slow, and HDF5 files were read."""
         return loading_explains_loss(context) and bool(context.hdf5.by_dataset)
 
     def run(self, context: Context) -> Hdf5ReadCost:
-        """Compare with the reads of all steps of this line so far."""
         # A running call is not in the line's total yet.
         running = context.fit.steps if context.arguments else 0
         return hdf5_reads(context.hdf5, context.workload.steps + running)

@@ -32,7 +32,6 @@ class LayersInLoader:
     """The layers that are called while batches are made, and how long each takes."""
 
     def __init__(self, backend: Backend) -> None:
-        """Nothing is watched yet."""
         self._backend = backend
         self._depth = 0
         self.spent_ns: dict[int, int] = {}
@@ -125,11 +124,9 @@ class AugmentInLoader(Probe[AugmentationInLoader]):
     after = ("hdf5_reads",)
 
     def wanted(self, context: Context) -> bool:
-        """Where Python makes the batches, and a GPU could augment them instead."""
         return slow_adapter(context, *KINDS) is not None and context.on_gpu
 
     def run(self, context: Context) -> AugmentationInLoader:
-        """Make some batches."""
         facts = context.found(InputFacts)
         maker = batch_maker(context.adapter, facts.kind if facts is not None else "")
         found, layers = in_loader(context.backend, maker)
@@ -146,11 +143,9 @@ class AugmentInModel(Probe[ChangedStep]):
     after = ("augmentation",)
 
     def wanted(self, context: Context) -> bool:
-        """Where the loader calls such layers."""
         return context.found(AugmentationInLoader) is not None and context.batch is not None
 
     def run(self, context: Context) -> ChangedStep:
-        """Time the step with them."""
         return in_model(context, _random_layers(context))
 
 

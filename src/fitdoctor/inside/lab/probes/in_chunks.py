@@ -11,20 +11,16 @@ MANY_ELEMENTS = 4
 
 
 class CrossInChunks(PipelineProbe[InChunks]):
-    """The source replaced by one that crosses into tf.data less often."""
-
     finds = InChunks
     after = ("trial_early_skip",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where a generator gives several elements of every batch, and takes its time."""
         source = bench.stages[-1]
         per_batch = bench.ablation.per_batch.get(source.number) or 0.0
         is_single = source.op == "from_generator" and per_batch >= MANY_ELEMENTS
         return is_single and bench.is_notable(source)
 
     def tried(self, bench: PipelineBench) -> InChunks:
-        """Time it, and see whether the generator gives the same again."""
         source = bench.stages[-1]
         fields = bench.timed(tf_edits.in_chunks(bench.dataset, source))
         return InChunks(**fields, stage=source.number, repeats=bench.repeats(source))

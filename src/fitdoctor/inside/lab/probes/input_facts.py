@@ -19,7 +19,6 @@ class DescribeInput(Probe[InputFacts]):
     needs_quiet = False
 
     def run(self, context: Context) -> InputFacts:
-        """Describe what the training reads now."""
         if context.loop is not None:
             return describe_loop_source(context.loop)
         if context.adapter is None:

@@ -46,18 +46,14 @@ Row = tuple[LayerTime, Forward]
 
 
 class LayersProbe(Probe[Layers]):
-    """Forward time of every layer, and forward and backward of those that cost most."""
-
     finds = Layers
     phase = Phase.LAYERS
 
     def wanted(self, context: Context) -> bool:
-        """Where the step is long enough."""
         step_ns = compiled_step_ns(context)
         return step_ns is not None and step_ns >= shortest_step_ns(context)
 
     def run(self, context: Context) -> Layers:
-        """On the whole batch and on a part of it."""
         backend, batch = context.backend, context.batch
         rows = backend.rows(batch)
         size = rows // PART if rows is not None else 0

@@ -56,15 +56,11 @@ def loader_alone(
 
 
 def _timed(loader: EndlessLoader, seconds: float) -> Windows:
-    def work() -> int:
-        next(loader)
-        return 1
-
     begin = time.perf_counter()
     next(loader)
     if time.perf_counter() - begin > SLOW_BATCH_S:
         seconds = max(seconds, MIN_WINDOWS * (time.perf_counter() - begin))
-    return measure(work, lambda: None, seconds=seconds)
+    return measure(lambda: next(loader), seconds=seconds)
 
 
 def _varies(windows: Windows) -> bool:
@@ -83,8 +79,6 @@ def _bytes(batch: Any) -> int | None:
 
 
 class ReadAlone(Probe[LoaderAlone]):
-    """A second reader of the data of a fit or a loop, with no step beside it."""
-
     finds = LoaderAlone
     phase = Phase.LOADING
     subjects = frozenset({Subject.FIT, Subject.LOOP})
@@ -98,7 +92,6 @@ class ReadAlone(Probe[LoaderAlone]):
         return context.input_matters or context.is_eager
 
     def run(self, context: Context) -> LoaderAlone:
-        """Read the data from the beginning."""
         loop = context.loop
         if loop is not None:
             return loader_alone(lambda: fresh_loop_source(loop))

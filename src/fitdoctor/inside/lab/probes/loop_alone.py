@@ -18,18 +18,14 @@ HIDDEN_STEP_NS = 1_000_000
 
 
 class LoopAloneProbe(Probe[LoopAlone]):
-    """On JAX only."""
-
     finds = LoopAlone
     phase = Phase.HOST
 
     def wanted(self, context: Context) -> bool:
-        """Where a compiled step may hide."""
         step_ns = compiled_step_ns(context)
         return context.backend.name == "jax" and step_ns is not None and step_ns < HIDDEN_STEP_NS
 
     def run(self, context: Context) -> LoopAlone:
-        """The step alone first."""
         backend, model = context.backend, context.fit.model
         if backend.rows(context.batch) is None:
             raise NotAvailable("the tensors of a batch do not share their first dimension")

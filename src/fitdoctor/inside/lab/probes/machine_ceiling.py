@@ -26,11 +26,9 @@ class MachineCeilingProbe(Probe[MachineCeiling]):
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
-        """Where there are layers to compare with it."""
         return bool(timed_layers(context))
 
     def run(self, context: Context) -> MachineCeiling:
-        """On the device that Keras uses."""
         ops = sys.modules["keras"].ops
         matrix = ops.ones((SIZE, SIZE), dtype="float32")
         vector = ops.ones((COPY_ELEMENTS,), dtype="float32")

@@ -11,16 +11,12 @@ MOST_READS = 64
 
 
 class ReadSideBySide(PipelineProbe[MoreReads]):
-    """Every map and interleave with many calls at a time, in a thread pool of their own."""
-
     finds = MoreReads
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where the pipeline waits."""
         return bench.reads_wait()
 
     def tried(self, bench: PipelineBench) -> MoreReads:
-        """At least as many calls as the user asked for."""
         asked = max((s.parallel or 0 for s in bench.stages), default=0)
         reads = min(MOST_READS, max(READS, asked))
         dataset = tf_edits.with_reads(bench.dataset, bench.stages, reads)

@@ -12,18 +12,14 @@ from fitdoctor.inside.seams.models.optimizer_update import optimizer_update
 
 
 class OptimizerUpdateProbe(Probe[OptimizerUpdate]):
-    """What a step takes beside its layers."""
-
     finds = OptimizerUpdate
     phase = Phase.LAYERS
     after = ("layers",)
 
     def wanted(self, context: Context) -> bool:
-        """Where the layers were timed."""
         return bool(timed_layers(context))
 
     def run(self, context: Context) -> OptimizerUpdate:
-        """Compiled, with the values that the variables have now."""
         model, result = context.fit.model, context.result
         values = variable_values(context)
         if values and len(result[1]) > 2:

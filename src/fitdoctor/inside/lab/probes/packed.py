@@ -15,18 +15,14 @@ from fitdoctor.inside.seams.inputs.tf_pipeline import substituted
 
 
 class KeepOnDisk(PipelineProbe[Packed]):
-    """The stage's output as `fitdoctor.packed` stores it."""
-
     finds = Packed
     after = ("trial_cache",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where a cache would be worth it, and has no room."""
         point = CachePoint(bench)
         return point.stage() is not None and point.outgrows_memory()
 
     def tried(self, bench: PipelineBench) -> Packed:
-        """Store some elements and read these."""
         point = CachePoint(bench)
         stage, per_batch = point.kept()
         tf, spec = sys.modules["tensorflow"], stage.dataset.element_spec

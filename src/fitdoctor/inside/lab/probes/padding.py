@@ -43,21 +43,17 @@ ALONG_TIME = frozenset(
 
 
 class PaddingProbe(Probe[Padding]):
-    """Real lengths in a few batches; where they are short, the step at the length they need."""
-
     finds = Padding
     phase = Phase.COPIES
     after = ("frozen_layers",)
 
     def wanted(self, context: Context) -> bool:
-        """Where the model walks along sequences, and the step is not tiny."""
         step_ns = compiled_step_ns(context)
         if step_ns is None or step_ns < PADDING_STEP_NS:
             return False
         return has_time_axis(all_layers(context.fit.model))
 
     def run(self, context: Context) -> Padding:
-        """From the frozen batch, and more where the data can be read again."""
         others = () if context.is_one_shot else context.backend.fresh_loader(context.fit)
         return padding(context, others)
 

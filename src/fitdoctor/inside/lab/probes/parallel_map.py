@@ -9,17 +9,13 @@ from fitdoctor.inside.seams.inputs.tf_stages import Stage
 
 
 class MapInParallel(PipelineProbe[ParallelMap]):
-    """Every serial map with AUTOTUNE."""
-
     finds = ParallelMap
     after = ("trial_batch_first",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where a serial random map takes a notable share."""
         return any(bench.is_notable(stage) for stage in _serial_random_maps(bench))
 
     def tried(self, bench: PipelineBench) -> ParallelMap:
-        """Time it."""
         stage = _serial_random_maps(bench)[0]
         fields = bench.timed(tf_edits.with_autotune(bench.dataset, bench.stages))
         return ParallelMap(**fields, stage=stage.number)

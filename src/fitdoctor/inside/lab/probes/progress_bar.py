@@ -24,13 +24,11 @@ class ProgressBarProbe(Probe[ProgressBar]):
     after = ("batch_scaling",)
 
     def wanted(self, context: Context) -> bool:
-        """Where there is a bar, and real steps are short."""
         verbose = context.fit.arguments.get("verbose", "auto")
         is_short = (context.period_ns or 0.0) < BAR_STEP_NS
         return start_may_matter(context) and verbose in ("auto", 1) and is_short
 
     def run(self, context: Context) -> ProgressBar:
-        """First without it."""
         stepper = own_stepper(context)
         time_steps(stepper, context.fit.executions, WARM_UP_SECONDS)
         return ProgressBar(

@@ -58,18 +58,14 @@ def _first_records(files: list[str]) -> tuple[list[bytes], int]:
 
 
 class PackRecords(PipelineProbe[RecordFiles]):
-    """The source of the pipeline, where it is files of records."""
-
     finds = RecordFiles
     after = ("generator_alone",)
     needs_whole = False
 
     def is_worth(self, bench: PipelineBench) -> bool:
-        """Where there are such files."""
         return bench.timed_source("TFRecordDataset") is not None
 
     def tried(self, bench: PipelineBench) -> RecordFiles:
-        """Pack some of them."""
         source = bench.timed_source("TFRecordDataset")
         if source is None:
             raise NotAvailable("the pipeline reads no files of records")

@@ -20,11 +20,9 @@ class UnrolledProbe(Probe[UnrolledLayers]):
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
-        """Where there are any."""
         return compiled_step_ns(context) is not None and bool(unrolled_layers(context))
 
     def run(self, context: Context) -> UnrolledLayers:
-        """Their classes."""
         return UnrolledLayers(_types(unrolled_layers(context)))
 
 
@@ -36,11 +34,9 @@ class RecurrentDropoutProbe(Probe[RecurrentDropout]):
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
-        """Where there are any."""
         return compiled_step_ns(context) is not None and bool(dropping_layers(context))
 
     def run(self, context: Context) -> RecurrentDropout:
-        """Their classes; a layer's cell was made by the layer, not by a call of the user's."""
         dropping = dropping_layers(context)
         cells = [getattr(one, "cell", None) for one in dropping]
         made = [one for one in dropping if not any(one is cell for cell in cells)]

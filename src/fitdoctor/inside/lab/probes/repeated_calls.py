@@ -24,18 +24,14 @@ from fitdoctor.inside.seams.models.layer_step import layer_step
 
 
 class OneCallProbe(Probe[OneCall]):
-    """On torch, where every call starts its operations."""
-
     finds = OneCall
     phase = Phase.LAYERS
     after = ("layers", "machine_ceiling", "optimizer_update")
 
     def wanted(self, context: Context) -> bool:
-        """Where a layer is called again and again."""
         return context.backend.name == "torch" and _layer(context) is not None
 
     def run(self, context: Context) -> OneCall:
-        """The costliest of such layers."""
         forward = forward_pass(context, context.batch)
         return one_call_instead(context.backend, _layer(context), forward, variable_values(context))
 

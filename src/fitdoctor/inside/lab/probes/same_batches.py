@@ -46,20 +46,16 @@ def same_batches(dataset: Any) -> SameBatches:
 
 
 class MakeTwice(Probe[SameBatches]):
-    """Batches of a PyDataset that works rather than waits."""
-
     finds = SameBatches
     phase = Phase.INPUT
     after = ("trial_threads",)
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
-        """Where more threads are not what a slow PyDataset needs."""
         adapter = slow_adapter(context, "PyDataset")
         return adapter is not None and not waits_for_more_threads(context, adapter.py_dataset)
 
     def run(self, context: Context) -> SameBatches:
-        """Compare them."""
         return same_batches(context.adapter.py_dataset)
 
 

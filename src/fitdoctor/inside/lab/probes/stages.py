@@ -13,18 +13,14 @@ from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe, Subject
 
 
 class TimeStages(Probe[StageTimes]):
-    """The pipeline read up to each of its stages."""
-
     finds = StageTimes
     phase = Phase.INPUT
     subjects = frozenset({Subject.FIT, Subject.LOOP})
 
     def wanted(self, context: Context) -> bool:
-        """Where a pipeline is slow that can be read again."""
         return pipeline_bench(context) is not None or _slow_grain(context) is not None
 
     def run(self, context: Context) -> StageTimes:
-        """Time what the fit or the loop reads."""
         bench = pipeline_bench(context)
         if bench is not None:
             return bench.ablation.run()

@@ -21,18 +21,14 @@ IDLE_SECONDS = 0.3
 
 
 class StepPythonProbe(Probe[PythonInSteps]):
-    """Samples the stacks while steps run."""
-
     finds = PythonInSteps
     phase = Phase.HOST
     after = ("loop_alone",)
 
     def wanted(self, context: Context) -> bool:
-        """For every compiled step."""
         return compiled_step_ns(context) is not None
 
     def run(self, context: Context) -> PythonInSteps:
-        """Without steps first."""
         if context.fit.step_function is None or context.batch is None:
             raise NotAvailable("there is no frozen batch")
         stepper = own_stepper(context)

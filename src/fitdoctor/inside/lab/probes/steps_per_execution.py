@@ -26,7 +26,6 @@ class OneByOneProbe(Probe[StepsPerExecution]):
     after: ClassVar[tuple[str, ...]] = ("batch_scaling", "progress_bar")
 
     def wanted(self, context: Context) -> bool:
-        """Where starting short steps may matter, and the loader keeps up."""
         step_ns = context.step_ns or 0.0
         return (
             start_may_matter(context)
@@ -36,7 +35,6 @@ class OneByOneProbe(Probe[StepsPerExecution]):
         )
 
     def run(self, context: Context) -> StepsPerExecution:
-        """A step of its own, with the same setting."""
         steps = steps_under_settings(context, _batch(context), steps_per_execution=1)
         kept = context.shared(_ONE_BY_ONE, lambda: steps)
         return StepsPerExecution(**time_alone(kept, SECONDS))
@@ -48,12 +46,10 @@ class TogetherProbe(OneByOneProbe):
     after = (*OneByOneProbe.after, "steps_per_execution_1")
 
     def __init__(self, number: int) -> None:
-        """To be tried with this number."""
         self._number = number
         self.key = str(number)
 
     def run(self, context: Context) -> StepsPerExecution:
-        """Beside the steps one by one."""
         base: Steps = context.shared(_ONE_BY_ONE, _not_timed)
         steps = steps_under_settings(context, _batch(context), steps_per_execution=self._number)
         return StepsPerExecution(**time_beside(base, steps, SECONDS))

@@ -16,15 +16,12 @@ TF_VARIABLE = "TF_NUM_INTRAOP_THREADS"
 
 
 class ThreadsProbe(Probe[Threads]):
-    """Threads asked for and cores allowed, seen from inside the process that trains."""
-
     finds = Threads
     phase = Phase.FACTS
     on_spread_models = True
     needs_quiet = False
 
     def run(self, context: Context) -> Threads:
-        """Ask the framework and the system."""
         backend = context.backend.name
         return Threads(asked=_asked(backend), allowed=allowed_cores(), backend=backend)
 

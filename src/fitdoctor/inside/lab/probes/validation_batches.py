@@ -73,18 +73,14 @@ def _rows(x: Any) -> int | None:
 
 
 class ValidateInLargerBatches(Probe[ValidationBatches]):
-    """The user's validation data, evaluated at other batch sizes."""
-
     finds = ValidationBatches
     phase = Phase.CALLS
     after = ("validation_passes",)
 
     def wanted(self, context: Context) -> bool:
-        """Where validation takes a notable share of the fit."""
         return validation_matters(context.fit)
 
     def run(self, context: Context) -> ValidationBatches:
-        """Evaluate at each size."""
         # During a fit, Keras on JAX keeps the state out of the variables, which validation reads.
         context.backend.hold_state(context.fit.model, context.result)
         return validation_batches(context.fit)

@@ -54,20 +54,16 @@ def _batch_size(stage: Any) -> int:
 
 
 class CountPasses(Probe[ValidationPasses]):
-    """Read off the dataset; nothing is run."""
-
     finds = ValidationPasses
     phase = Phase.CALLS
     after = ("validation_start",)
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
-        """Where validation takes a notable share, in a given number of steps."""
         is_given = context.fit.arguments.get("validation_steps") is not None
         return is_given and validation_matters(context.fit)
 
     def run(self, context: Context) -> ValidationPasses:
-        """Count them."""
         return validation_passes(context.fit)
 
 

@@ -51,21 +51,17 @@ def _pass(dataset: Any, iterators: Iterators) -> tuple[int, int]:
 
 
 class SplitBeforeMaps(Probe[ValidationStart]):
-    """A tf.data validation set that is split off after its maps."""
-
     finds = ValidationStart
     phase = Phase.CALLS
     after = ("array_conversion",)
 
     def wanted(self, context: Context) -> bool:
-        """Where the validation set is a pipeline that can be read again."""
         data, tensorflow = _validation_data(context), sys.modules.get("tensorflow")
         if tensorflow is None or not isinstance(data, tensorflow.data.Dataset):
             return False
         return not one_shot_source(data)
 
     def run(self, context: Context) -> ValidationStart:
-        """Read its first batches both ways."""
         iterators = Iterators()
         context.on_close(iterators.close)
         return validation_start(_validation_data(context), iterators)

@@ -26,14 +26,11 @@ RELATIVE, ABSOLUTE = 1e-3, 1e-5
 
 
 class VectorisedProbe(Probe[VectorisedStep]):
-    """The step with every map vectorised, and whether the model says the same."""
-
     finds = VectorisedStep
     phase = Phase.LAYERS
     after = ("layers", "machine_ceiling", "one_call", "optimizer_update")
 
     def wanted(self, context: Context) -> bool:
-        """Where the user's own loss or layers may hold such a map."""
         step_ns = compiled_step_ns(context)
         if step_ns is None or step_ns < shortest_step_ns(context):
             return False
@@ -41,7 +38,6 @@ class VectorisedProbe(Probe[VectorisedStep]):
         return loops or has_users_loss(context)
 
     def run(self, context: Context) -> VectorisedStep:
-        """Compare first, then time."""
         is_loss = has_users_loss(context)
         forward = forward_with_loss(context) if is_loss else forward_pass(context, context.batch)
         before = batches.leaves(forward())

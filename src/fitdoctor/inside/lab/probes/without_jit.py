@@ -21,13 +21,11 @@ class WithoutJitProbe(Probe[WithoutJit]):
     phase = Phase.MODEL
 
     def wanted(self, context: Context) -> bool:
-        """Where jit_compile is asked for."""
         if compiled_step_ns(context) is None or context.backend.name == "jax":
             return False
         return context.fit.model.jit_compile is True
 
     def run(self, context: Context) -> WithoutJit:
-        """Made, compiled and timed."""
         base = Steps(own_stepper(context), context.fit.executions)
         changed = steps_under_settings(context, context.batch, jit_compile=False)
         return WithoutJit(**time_beside(base, changed, SECONDS))

@@ -40,12 +40,7 @@ def _with_threads(adapter: Any, workers: int, kind: type[Threads]) -> Threads:
         for _ in range(workers + 1):
             next(loader)
         seconds = max(SECONDS, time.perf_counter() - begin)
-
-        def work() -> int:
-            next(loader)
-            return 1
-
-        windows = measure(work, lambda: None, seconds=seconds)
+        windows = measure(lambda: next(loader), seconds=seconds)
     finally:
         loader.close()
     return kind(**windows.fields(), workers=workers, passes=loader.passes)
@@ -59,12 +54,10 @@ class MoreThreadsForWaits(Probe[ThreadsForWaits]):
     after = ("in_process",)
 
     def wanted(self, context: Context) -> bool:
-        """Where a slow PyDataset waits."""
         adapter = slow_adapter(context, "PyDataset")
         return adapter is not None and waits_for_more_threads(context, adapter.py_dataset)
 
     def run(self, context: Context) -> ThreadsForWaits:
-        """Read with them."""
         return _with_threads(context.adapter, threads_for_waits(), ThreadsForWaits)
 
 
@@ -79,7 +72,6 @@ class MoreThreadsForWork(Probe[ThreadsForWork]):
     after = ("same_batches",)
 
     def wanted(self, context: Context) -> bool:
-        """Where native code makes the batches of a slow PyDataset, and cores are left."""
         adapter = slow_adapter(context, "PyDataset")
         if adapter is None or waits_for_more_threads(context, adapter.py_dataset):
             return False
@@ -88,7 +80,6 @@ class MoreThreadsForWork(Probe[ThreadsForWork]):
         return has_cores and made is not None and is_native(made)
 
     def run(self, context: Context) -> ThreadsForWork:
-        """Read with them."""
         return _with_threads(context.adapter, cores_by_affinity(), ThreadsForWork)
 
 

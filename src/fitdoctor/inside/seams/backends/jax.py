@@ -26,7 +26,6 @@ class JaxBackend(Backend):
     name = "jax"
 
     def __init__(self) -> None:
-        """Import nothing: the script has imported JAX by now."""
         self.jax = sys.modules["jax"]
 
     def snapshot(self, model: Any) -> Callable[[], None]:
@@ -56,7 +55,6 @@ class JaxBackend(Backend):
         return None if value is None else self.jax.numpy.copy(value)
 
     def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
-        """The last batch that training saw."""
         if call.last_batch is not None:
             return call.last_batch
         first = first_generator_batch(call)
@@ -85,7 +83,6 @@ class JaxBackend(Backend):
         return _StateStepper(self.jax, function, self.jax.tree.map(self._copy, state), source)
 
     def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:
-        """The step on a fresh pass over the user's own data."""
         loader = EndlessLoader(lambda: self.fresh_loader(call))
         return self.stepper(call, function, None, result, loader)
 
@@ -118,12 +115,10 @@ class JaxBackend(Backend):
                     variable._value = self._copy(value)
 
     def widen(self, batch: Any, times: int) -> Any:
-        """The batch several times over."""
         numpy = self.jax.numpy
         return batches.map_leaves(lambda leaf: numpy.concatenate([leaf] * times), batch)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function under jit."""
         return JitTrial(self.jax, function)
 
     def wait_for(self, value: Any) -> None:

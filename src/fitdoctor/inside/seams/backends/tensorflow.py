@@ -45,7 +45,6 @@ class TensorFlowBackend(Backend):
     name = "tensorflow"
 
     def __init__(self) -> None:
-        """Import nothing: the script has imported TensorFlow by now."""
         self.tf = sys.modules["tensorflow"]
         # Set by the trace watch when a step was traced that draws from a kernel's own state.
         self.stateful_random_step = False
@@ -100,7 +99,6 @@ class TensorFlowBackend(Backend):
         return _DatasetStepper(function, iter(dataset))
 
     def live_stepper(self, call: Call, function: Callable[..., Any], result: Any) -> Stepper:
-        """The step on a fresh pass over the user's own data."""
         self.fresh_loader(call)  # says why, where there is none
         return _DatasetStepper(function, iter(call.epoch_iterator._distributed_dataset.repeat()))
 
@@ -136,11 +134,9 @@ class TensorFlowBackend(Backend):
         return queued if queued is not None else iter(dataset.repeat())
 
     def widen(self, batch: Any, times: int) -> Any:
-        """The batch several times over."""
         return batches.map_leaves(lambda leaf: self.tf.concat([leaf] * times, axis=0), batch)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function as a graph."""
         return GraphTrial(self.tf, function)
 
     def wait_for(self, value: Any) -> None:

@@ -23,7 +23,6 @@ class TorchBackend(Backend):
     name = "torch"
 
     def __init__(self) -> None:
-        """Import nothing: the script has imported torch by now."""
         self.torch = sys.modules["torch"]
 
     def snapshot(self, model: Any) -> Callable[[], None]:
@@ -55,7 +54,6 @@ class TorchBackend(Backend):
         return restore
 
     def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
-        """The last batch that training saw."""
         if call.last_batch is not None:
             return call.last_batch
         first = first_generator_batch(call)
@@ -72,14 +70,11 @@ class TorchBackend(Backend):
         raise NotAvailable("Keras on torch supports only steps_per_execution=1")
 
     def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
-        """A new step under other settings."""
         if int(settings.get("steps_per_execution", 1)) > 1:
             raise NotAvailable("Keras on torch supports only steps_per_execution=1")
         return super().step_function(model, **settings)
 
     def widen(self, batch: Any, times: int) -> Any:
-        """The batch several times over."""
-
         def repeat(leaf: Any) -> Any:
             if isinstance(leaf, self.torch.Tensor):
                 return self.torch.cat([leaf] * times)
@@ -92,7 +87,6 @@ class TorchBackend(Backend):
         raise NotAvailable("torch.compile is not tried while a script is examined")
 
     def wait_for(self, value: Any) -> None:
-        """Wait for the device, if there is one."""
         if self.torch.cuda.is_available():
             self.torch.cuda.synchronize()
 

@@ -20,7 +20,6 @@ class TimedSource:
     """Wall and CPU time that a generator took per batch, on whatever thread pulled it."""
 
     def __init__(self) -> None:
-        """Nothing pulled yet."""
         self.count = 0
         self.wall_ns = 0
         self.cpu_ns = 0

@@ -33,7 +33,6 @@ class Hdf5Reads:
     """Totals of `h5py.Dataset.__getitem__`, by dataset."""
 
     def __init__(self) -> None:
-        """Nothing read yet."""
         self.by_dataset: dict[tuple[str, str], DatasetReads] = {}
         self._opened: dict[tuple[str, str], tuple[Place | None, int]] = {}
 

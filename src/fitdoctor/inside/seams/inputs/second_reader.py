@@ -14,7 +14,6 @@ class EndlessLoader:
     """Passes over the data again and again; each pass is a fresh reader."""
 
     def __init__(self, fresh: Callable[[], Iterator[Any]]) -> None:
-        """Open nothing yet."""
         self._fresh = fresh
         self._iterator: Iterator[Any] | None = None
         # TensorFlow may wait long for the threads of an iterator that is let go.

@@ -26,7 +26,6 @@ class GraphTrial:
     """The function as a graph."""
 
     def __init__(self, tensorflow: Any, function: Callable[..., Any]) -> None:
-        """Nothing is traced before the first call."""
         self._function = function
         self._compiled = tensorflow.function(function, reduce_retracing=True)
         self.numbers_read = 0  # that a cure has to move out of it

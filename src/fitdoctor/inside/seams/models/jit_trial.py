@@ -19,7 +19,6 @@ class JitTrial:
     """The function under jit."""
 
     def __init__(self, jax: Any, function: Callable[..., Any]) -> None:
-        """Nothing is traced before the first call."""
         self._tracer = jax.core.Tracer
         self._compiled = jax.jit(function)
         self.numbers_read = 0  # that a cure has to move out of it

@@ -39,7 +39,6 @@ class JittedFunction:
     """A jitted function and all it can do; its calls from the user's code may mark steps."""
 
     def __init__(self, jitted: Any, code: CodeType, recorder: Recorder, loops: LoopWatch) -> None:
-        """Stand in for what `jax.jit` gave."""
         functools.update_wrapper(self, jitted, updated=())
         self._jitted = jitted
         self.code = code

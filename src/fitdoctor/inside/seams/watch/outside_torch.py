@@ -30,7 +30,6 @@ class Absences:
     """Nanoseconds away from torch, by the function of the user's that left."""
 
     def __init__(self, clock: Callable[[], int] = time.perf_counter_ns) -> None:
-        """Nothing is seen yet."""
         self._clock = clock
         self._left: tuple[int, Place] | None = None
         self.away: Counter[Place] = Counter()

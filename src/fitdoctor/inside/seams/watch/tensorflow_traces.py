@@ -20,7 +20,6 @@ class TraceWatch:
     """Records traces with the cause: the parameter whose type differs from the last trace."""
 
     def __init__(self, recorder: Recorder) -> None:
-        """Start with no function known."""
         self._recorder = recorder
         self._depth = 0
         self._last: dict[tuple[str, int, int], tuple[int, dict[str, str]]] = {}
