@@ -36,7 +36,7 @@ def main() -> None:
     if request["cured"]:
         readers["planned"] = passes(data_of(request["cured"]))
     if request["plan"]:
-        from fitdoctor.inside.seams.inputs.tf_plan import carried_out
+        from benchmarks.tf_plan import carried_out
 
         pipeline = dataset_of(slow)
         readers["autotune"] = passes(replace(slow, x=by_hand(pipeline), y=None))

@@ -67,3 +67,13 @@ def test_of_two_times_that_disagree_the_shorter_counts() -> None:
     assert Interval.again(first, second) == Interval(10.5, 9.0, 12.0)
     held_up = Interval(20.0, 18.0, 22.0)
     assert Interval.again(first, held_up) == Interval(10.0, 9.0, 22.0)
+
+
+def test_the_smaller_and_the_larger_of_two_go_bound_by_bound() -> None:
+    first, second = Interval(2.0, 1.0, 5.0), Interval(3.0, 0.5, 4.0)
+    assert Interval.minimum(first, second) == Interval(2.0, 0.5, 4.0)
+    assert Interval.maximum(first, second) == Interval(3.0, 1.0, 5.0)
+
+
+def test_a_product_multiplies_bound_by_bound() -> None:
+    assert Interval(2.0, 1.0, 3.0).times(Interval(2.0, 1.0, 4.0)) == Interval(4.0, 1.0, 12.0)

@@ -67,6 +67,19 @@ class Interval:
             raise ValueError(f"divided_by() needs a positive divisor, received {other!r}")
         return Interval(self.value / other.value, self.low / other.high, self.high / other.low)
 
+    def times(self, other: Interval) -> Interval:
+        """The product of two quantities that are not negative."""
+        return Interval(self.value * other.value, self.low * other.low, self.high * other.high)
+
+    @staticmethod
+    def minimum(first: Interval, second: Interval) -> Interval:
+        """The smaller of two quantities, bound by bound."""
+        return Interval(
+            min(first.value, second.value),
+            min(first.low, second.low),
+            min(first.high, second.high),
+        )
+
     @staticmethod
     def maximum(first: Interval, second: Interval) -> Interval:
         """The larger of two quantities, bound by bound."""

@@ -8,7 +8,7 @@ from fitdoctor.analysis.step_rows import OPTIMIZER, REST, step_rows
 from fitdoctor.contract.evidence.model import Layers, LayerTime, MachineCeiling
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.intervals import Interval
-from fitdoctor.report.html.layers_table import layers_table
+from fitdoctor.report.html.workload_section import layers_table
 from synthetic import MS, fit_workload, timed
 
 

@@ -31,7 +31,7 @@ def read_recording(path: Path) -> FakeRecording:
     return text
 
 
-def diagnose(recording: bytes) -> Any:
+def diagnose(recording: bytes, rules: Any = None) -> Any:
     if os.environ.get("FAKE_BUG"):
         raise ZeroDivisionError("a bug of ours")
     if b"fake-training" in recording:

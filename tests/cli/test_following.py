@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fitdoctor.cli.following import Follower
-from fitdoctor.cli.progress import Progress
+from fitdoctor.cli.following import Follower, Progress
 from fitdoctor.launch.recording_files import record_in
 
 

@@ -27,6 +27,7 @@ from fitdoctor.contract.results import (
     to_record,
 )
 from fitdoctor.inside.lab import probes as probes_package
+from fitdoctor.inside.lab.probe import probes_of
 
 SOURCE = Path(fitdoctor.__file__).parent
 READERS = ("analysis", "rules", "pricing", "diagnosis", "report", "trials", "devices", "cures")
@@ -48,7 +49,7 @@ def probes() -> tuple[tuple[str, Any], ...]:
     found = []
     for module in pkgutil.iter_modules(probes_package.__path__):
         loaded = importlib.import_module(f"{probes_package.__name__}.{module.name}")
-        found += [(module.name, probe) for probe in loaded.PROBES]
+        found += [(module.name, probe) for probe in probes_of(loaded)]
     return tuple(found)
 
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from fitdoctor.analysis.start_up import StartUp
 from fitdoctor.contract.evidence.device import DeviceFacts
 from fitdoctor.contract.records import Accelerator, Machine
-from fitdoctor.devices.choices import choices
 from fitdoctor.devices.crossover import break_even_steps, crossover
 from fitdoctor.devices.judgement import DeviceRun, judge
+from fitdoctor.devices.runs import choices
 from fitdoctor.intervals import Interval
 from fitdoctor.report.device_comparison import devices_text
 
@@ -110,11 +110,8 @@ def test_a_long_run_does() -> None:
 
 
 def test_only_the_cpu_is_tried_without_an_accelerator() -> None:
-    assert [choice.name for choice in choices(Machine())] == ["cpu"]
-    assert [choice.name for choice in choices(Machine(accelerators=(Accelerator(),)))] == [
-        "cpu",
-        "gpu",
-    ]
+    assert list(choices(Machine())) == ["cpu"]
+    assert list(choices(Machine(accelerators=(Accelerator(),)))) == ["cpu", "gpu"]
 
 
 def test_one_of_two_devices_that_could_be_measured_is_not_the_better_one() -> None:

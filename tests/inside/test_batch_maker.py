@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fitdoctor.inside.seams.inputs.batch_maker import batch_maker
+from fitdoctor.inside.seams.inputs.second_reader import batch_maker
 from fitdoctor.inside.seams.not_available import NotAvailable
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from fitdoctor.inside.lab.apparatus.grain_timing import grain_stages
+from fitdoctor.inside.lab.probes.stages import grain_stages
 from fitdoctor.inside.seams.inputs.grain_chain import stages
 from fitdoctor.inside.seams.not_available import NotAvailable
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fitdoctor.inside.seams.models.graph_trial import GraphTrial
+from fitdoctor.inside.seams.models.traced_trials import GraphTrial
 
 tf = pytest.importorskip("tensorflow")
 

@@ -18,15 +18,15 @@ from fitdoctor.inside.seams.inputs.keras_arrays import as_arrays, converted
 from fitdoctor.inside.seams.inputs.loop_source import (
     describe_loop_source,
     fresh_loop_source,
-    loop_dataset,
+    loop_source,
 )
 from fitdoctor.inside.seams.inputs.second_reader import (
     batches_with_threads,
     enqueued_batches,
     same_batch_again,
 )
-from fitdoctor.inside.seams.inputs.tf_functions import is_random
 from fitdoctor.inside.seams.inputs.tf_pipeline import inputs_of
+from fitdoctor.inside.seams.inputs.tf_stages import is_random
 from fitdoctor.inside.seams.not_available import NotAvailable
 
 tf = pytest.importorskip("tensorflow")
@@ -155,7 +155,7 @@ def test_arrays_through_kerass_adapter() -> None:
 def test_the_dataset_of_an_iterator() -> None:
     data = pipeline()
     loop: Any = SimpleNamespace(marker="tf.data", loader=iter(data))
-    assert loop_dataset(loop) is data
+    assert loop_source(loop) is data
     assert describe_loop_source(loop).kind == "tf.data"
     np.testing.assert_array_equal(next(fresh_loop_source(loop))[0], X[:4])
 

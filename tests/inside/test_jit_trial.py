@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fitdoctor.inside.seams.models.jit_trial import JitTrial
+from fitdoctor.inside.seams.models.traced_trials import JitTrial
 
 jax = pytest.importorskip("jax")
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fitdoctor.inside.seams.backends.tensorflow import endless
 from fitdoctor.inside.seams.inputs import tf_stages
-from fitdoctor.inside.seams.inputs.one_batch import endless
 
 tf = pytest.importorskip("tensorflow")
 

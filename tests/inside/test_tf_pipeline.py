@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.tf_plan import carried_out
 from fitdoctor.contract.writer import Writer
 from fitdoctor.inside.lab.apparatus import cache_point
 from fitdoctor.inside.lab.apparatus.ablation import Ablation
@@ -27,7 +28,6 @@ from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.inputs import tf_edits, tf_stages
 from fitdoctor.inside.seams.inputs.generators import one_shot_source
 from fitdoctor.inside.seams.inputs.tf_pipeline import SOURCES, TRANSFORMATIONS, made_of, substituted
-from fitdoctor.inside.seams.inputs.tf_plan import carried_out
 from fitdoctor.inside.seams.not_available import NotAvailable
 
 pytestmark = pytest.mark.end_to_end

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fitdoctor.inside.seams.inputs.validation_rows import validation_rows
+from fitdoctor.inside.lab.probes.validation_batches import validation_rows
 from fitdoctor.inside.seams.not_available import NotAvailable
 
 tf = pytest.importorskip("tensorflow")

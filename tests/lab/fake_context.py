@@ -14,7 +14,7 @@ from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.results import recorded_name
 from fitdoctor.inside.lab.apparatus import windows
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Probe, Subject
+from fitdoctor.inside.lab.probe import Probe, Subject, probes_of
 from fitdoctor.inside.ledger.cpu import CpuUse
 
 MS = 1_000_000
@@ -205,7 +205,7 @@ def fake_context(
 
 def probe_named(module: Any, name: str) -> Probe[Any]:
     """A probe of a module of `lab/probes`."""
-    return next(probe for probe in module.PROBES if probe.name == name)
+    return next(probe for probe in probes_of(module) if probe.name == name)
 
 
 class FakeWatch:

@@ -16,13 +16,13 @@ from fitdoctor.inside.lab.probes import padding
 from fitdoctor.inside.lab.probes.host_augmentation import in_loader, in_model
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Subject
-from fitdoctor.inside.lab.apparatus.compiled_alone import timed_alone
+from fitdoctor.inside.lab.apparatus.layer_timer import timed_alone
 from fitdoctor.inside.lab.apparatus.model_pass import has_users_loss
 from fitdoctor.inside.lab.probes.frozen_batch import FrozenInLoopProbe
 from fitdoctor.inside.lab.probes.vectorised_maps import VectorisedProbe
-from fitdoctor.inside.lab.apparatus.changed_steps import Copies, step_under
-from fitdoctor.inside.seams.models.clones import Change, cloned, output_layers
-from fitdoctor.inside.seams.models.contexts import in_float32, with_optimizer, without_metrics
+from fitdoctor.inside.lab.apparatus.frozen_steps import Copies, step_under
+from fitdoctor.inside.seams.models.clones import cloned, output_layers
+from fitdoctor.inside.seams.models.contexts import in_policy, with_optimizer, without_metrics
 from fitdoctor.inside.seams.backends.jax import JaxBackend
 from fitdoctor.inside.seams.models.layer_step import layer_step
 from fitdoctor.inside.seams.backends.model_state import all_layers
@@ -61,7 +61,7 @@ assert output_layers(model) == {"head"}
 
 # A copy is another model, and the user's own keeps its weights and later names.
 keras.layers.Dense(1)
-copy = cloned(model, compiled_with, Change())
+copy = cloned(model, compiled_with)
 assert copy is not model
 assert copy.optimizer is not model.optimizer
 later = keras.layers.Dense(1).name
@@ -69,7 +69,7 @@ assert later == "dense_1", later
 
 copies = Copies(context_of(SimpleNamespace(model=model), batch, compiled_with))
 try:
-    copies.changed(Change(metrics=True))
+    copies.changed(lambda layer: None)
 except NotAvailable as reason:
     assert "unchanged copy" in str(reason)
 else:
@@ -86,11 +86,10 @@ def narrow(layer):
     return type(layer).from_config({**layer.get_config(), "units": 8})
 
 
-half = copies.changed(Change(layer=narrow))
+half = copies.changed(narrow)
 assert half.parameters < data.parameters
 assert len(half.base_ns) == len(half.ns)
-sgd = cloned(model, compiled_with, Change(optimizer="sgd"))
-assert type(sgd.optimizer).__name__ == "SGD"
+assert type(copy.optimizer) is type(model.optimizer)
 for was, now in zip(before, model.get_weights(), strict=True):
     np.testing.assert_array_equal(was, now)
 
@@ -102,7 +101,7 @@ class Own(keras.Model):
 
 
 try:
-    cloned(Own(inputs, outputs), compiled_with, Change())
+    cloned(Own(inputs, outputs), compiled_with)
 except NotAvailable as reason:
     assert "train_step" in str(reason)
 else:
@@ -121,7 +120,7 @@ class Unbuildable(keras.Model):
 subclassed = Unbuildable(3)
 subclassed.compile("sgd", "mse")
 try:
-    cloned(subclassed, {"optimizer": "sgd", "loss": "mse"}, Change())
+    cloned(subclassed, {"optimizer": "sgd", "loss": "mse"})
 except NotAvailable as reason:
     assert "cannot be rebuilt" in str(reason)
 else:
@@ -136,7 +135,11 @@ restore = backend.snapshot(model)
 running = SimpleNamespace(
     model=model, epoch_iterator=None, executions=1, step_function=model.train_function
 )
-for make in (lambda m: with_optimizer(m, "sgd"), in_float32, without_metrics):
+for make in (
+    lambda m: with_optimizer(m, "sgd"),
+    lambda m: in_policy(m, "float32"),
+    without_metrics,
+):
     own = model.train_function
     changed = step_under(context_of(running, batch), make)
     assert len(changed["ns"]) == len(changed["base_ns"]) > 0
@@ -150,7 +153,7 @@ half_precision = keras.Sequential(
     [keras.Input((8,)), keras.layers.Dense(3, dtype="mixed_bfloat16")]
 )
 half_precision.compile("sgd", "mse")
-context = in_float32(half_precision)
+context = in_policy(half_precision, "float32")
 with context():
     assert half_precision.layers[0].compute_dtype == "float32"
 assert half_precision.layers[0].compute_dtype == "bfloat16"
@@ -211,7 +214,7 @@ assert arithmetic.flops("Conv2D", [(3, 3, 8, 64)], (2, 32, 32, 64), (2, 30, 30, 
     2.0 * 2 * 30 * 30 * 64 * 3 * 3 * 8
 )
 # The optimizer by itself: state changes, and the snapshot puts it back.
-from fitdoctor.inside.seams.models.optimizer_update import optimizer_update
+from fitdoctor.inside.seams.models.layer_step import optimizer_update
 
 model.fit(x, y, verbose=0)  # momentum that an update without gradients still follows
 before_update = [np.array(w) for w in model.get_weights()]
@@ -233,7 +236,7 @@ else:
     raise AssertionError("a model without weights has nothing to update")
 
 # Steps inside Keras's loop: the state that a running fit left on the model is there again.
-from fitdoctor.inside.seams.backends.keras_loop import STATE_PARTS, result_handling
+from fitdoctor.inside.seams.backends.jax import STATE_PARTS, result_handling
 
 
 class Handed(keras.callbacks.Callback):

@@ -8,7 +8,7 @@ from fake_context import quick_windows
 
 from fitdoctor.inside.lab.probe import NotAvailable
 from fitdoctor.inside.lab.probes.frozen_layers import has_frozen_layers, without_frozen_layers
-from fitdoctor.inside.seams.models.graph_nodes import NODES
+from fitdoctor.inside.seams.models.clones import NODES
 
 keras = pytest.importorskip("keras")
 layers = keras.layers

@@ -9,7 +9,7 @@ import pytest
 from fake_context import MS, FakeModel, fake_call, fake_context, probe_named, quick_windows
 
 from fitdoctor.contract.evidence.model import Layers, LayerTime
-from fitdoctor.inside.lab.probe import NotAvailable
+from fitdoctor.inside.lab.probe import NotAvailable, probes_of
 from fitdoctor.inside.lab.probes import (
     changed_copies,
     changed_steps,
@@ -52,7 +52,7 @@ def copied(key: str) -> Any:
 
 
 class TestLayers:
-    probe = layers.PROBES[0]
+    probe = probes_of(layers)[0]
 
     def test_short_and_eager_steps_are_left_alone(self) -> None:
         assert not self.probe.wanted(context(2.9, layer()))
@@ -70,7 +70,7 @@ class TestLayers:
 
     def test_what_needs_the_layers_waits_for_them(self) -> None:
         for module in (machine_ceiling, optimizer_update):
-            (probe,) = module.PROBES
+            (probe,) = probes_of(module)
             assert not probe.wanted(context(9, layer()))
             assert probe.wanted(context(9, layer(), rows=[row()]))
 
@@ -84,7 +84,7 @@ class TestLayers:
 
 
 class TestOneCall:
-    (probe,) = repeated_calls.PROBES
+    (probe,) = probes_of(repeated_calls)
 
     def test_only_on_torch_and_only_for_many_calls(self) -> None:
         often = [row(calls=4)]
@@ -96,7 +96,7 @@ class TestOneCall:
 
 
 class TestVectorised:
-    (probe,) = vectorised_maps.PROBES
+    (probe,) = probes_of(vectorised_maps)
 
     def test_only_the_users_loops(self) -> None:
         assert not self.probe.wanted(context(9, layer(), rows=[row(loops=1)]))
@@ -114,7 +114,7 @@ class TestVectorised:
 class TestChangedSteps:
     def test_a_plain_model_gives_no_suspicion(self) -> None:
         given = context(9, layer(), rows=[row()])
-        assert [probe.key for probe in changed_steps.PROBES if probe.wanted(given)] == []
+        assert [probe.key for probe in probes_of(changed_steps) if probe.wanted(given)] == []
 
     def test_several_steps_per_execution_cannot_be_compared_with(self) -> None:
         low = layer(dtype_policy=SimpleNamespace(compute_dtype="bfloat16"))
@@ -156,19 +156,21 @@ class TestChangedSteps:
         assert changed("native").wanted(context(1, layer(), rows=[row(**host, output=(4, 2))]))
         assert not changed("native").wanted(context(1, layer(), rows=[row(**host, output=(4,))]))
 
-    def test_it_is_timed_beside_the_step_as_it_is(self) -> None:
+    def test_it_is_timed_beside_the_step_as_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
         low = layer(dtype_policy=SimpleNamespace(compute_dtype="float16"))
-        probe = changed_steps.ChangedStepProbe("x", lambda *_: True, lambda *_: None)  # type: ignore[arg-type, return-value]
+        change = changed_steps.Change(lambda *_: True, lambda *_: None)  # type: ignore[arg-type, return-value]
+        monkeypatch.setitem(changed_steps.CHANGES, "x", change)
+        probe = changed_steps.ChangedStepProbe("x")
         found = probe.run(context(9, low))
         assert len(found.ns) == len(found.base_ns or ())
         assert found.first_ns is not None
 
 
 class TestRecurrent:
-    unrolled, dropping = recurrent_settings.PROBES
+    unrolled, dropping = probes_of(recurrent_settings)
 
     def test_plain_layers_are_not_reported(self) -> None:
-        for probe in recurrent_settings.PROBES:
+        for probe in probes_of(recurrent_settings):
             assert not probe.wanted(context(1, layer("LSTM")))
         assert not self.unrolled.wanted(context(None, layer("LSTM", unroll=True)))
 
@@ -193,7 +195,7 @@ class TestCopies:
 
     def keys(self, *rows: LayerTime, step_ms: float | None = 9, **more: Any) -> set[str]:
         given = context(step_ms, layer(), rows=rows, **more)
-        return {probe.key for probe in changed_copies.PROBES if probe.wanted(given)}
+        return {probe.key for probe in probes_of(changed_copies) if probe.wanted(given)}
 
     def test_without_a_dominant_layer_nothing_is_copied(self) -> None:
         assert self.keys() == set()
@@ -225,7 +227,7 @@ class TestCopies:
 
 class TestOthers:
     def test_frozen_layers_in_long_steps(self) -> None:
-        (probe,) = frozen_layers.PROBES
+        (probe,) = probes_of(frozen_layers)
         frozen = layer(weights=[1], trainable=False)
         assert probe.wanted(context(3, frozen))
         assert not probe.wanted(context(2, frozen))
@@ -233,7 +235,7 @@ class TestOthers:
         assert not probe.wanted(context(3, frozen, eager=True))
 
     def test_padding_where_the_model_walks_along_sequences(self) -> None:
-        (probe,) = padding.PROBES
+        (probe,) = probes_of(padding)
         assert probe.wanted(context(2, layer("LSTM")))
         assert not probe.wanted(context(1, layer("LSTM")))
         assert not probe.wanted(context(2, layer("Dense")))

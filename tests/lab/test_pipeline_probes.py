@@ -20,8 +20,7 @@ from fitdoctor.inside.lab.probe import NotAvailable, Subject
 from fitdoctor.inside.lab.probes.as_arrays import PickAsKeras
 from fitdoctor.inside.lab.probes.batch_first import MapWholeBatches
 from fitdoctor.inside.lab.probes.cached import KeepInMemory, KeepPythonInMemory
-from fitdoctor.inside.lab.probes.early_shuffle import ShuffleFirst
-from fitdoctor.inside.lab.probes.early_skip import SkipFirst
+from fitdoctor.inside.lab.probes.early_stages import ShuffleFirst, SkipFirst
 from fitdoctor.inside.lab.probes.generator_alone import ReadGenerator
 from fitdoctor.inside.lab.probes.in_chunks import CrossInChunks
 from fitdoctor.inside.lab.probes.more_reads import READS, ReadSideBySide
@@ -47,8 +46,8 @@ def watched() -> Iterator[None]:
 def briefly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing here judges a time, so a moment of each is enough."""
 
-    def measure(work: Any, synchronize: Any, **_: float) -> windows.Windows:
-        return windows.measure(work, synchronize, seconds=0.02, window_s=0.005)
+    def measure(work: Any, *, units: int, **_: float) -> windows.Windows:
+        return windows.measure(work, seconds=0.02, units=units, window_s=0.005)
 
     monkeypatch.setattr(dataset_timing, "CALIBRATION_S", 0.02)
     monkeypatch.setattr(dataset_timing, "measure", measure)

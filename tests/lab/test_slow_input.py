@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from input_context import MS, alone, fit_context
 
-from fitdoctor.inside.lab.apparatus.slow_input import loading_explains_loss, slow_adapter
-from fitdoctor.inside.lab.apparatus.worker_need import threads_for_waits, waits_for_more_threads
+from fitdoctor.inside.lab.apparatus.slow_input import (
+    loading_explains_loss,
+    slow_adapter,
+    threads_for_waits,
+    waits_for_more_threads,
+)
 
 
 class Adapter:

@@ -10,7 +10,7 @@ from fake_context import MS, fake_call, fake_context, probe_named, quick_windows
 
 from fitdoctor.contract.evidence.device import Device, DeviceFacts
 from fitdoctor.contract.evidence.step import StepsPerExecution
-from fitdoctor.inside.lab.probe import NotAvailable, Subject
+from fitdoctor.inside.lab.probe import NotAvailable, Subject, probes_of
 from fitdoctor.inside.lab.probes import (
     alternatives,
     batch_scaling,
@@ -33,7 +33,7 @@ again = probe_named(frozen_batch, "frozen_again")
 in_loop = probe_named(frozen_batch, "frozen_in_loop")
 scaling = probe_named(batch_scaling, "batch_scaling")
 part = probe_named(batch_scaling, "part_of_batch")
-one_by_one, ten, fifty = steps_per_execution.PROBES
+one_by_one, ten, fifty = probes_of(steps_per_execution)
 
 
 class TestFrozenBatch:
@@ -144,7 +144,7 @@ class TestStepsPerExecution:
 
 class TestSettings:
     def test_without_jit_only_where_it_is_asked_for(self) -> None:
-        (probe,) = without_jit.PROBES
+        (probe,) = probes_of(without_jit)
         assert not probe.wanted(fake_context(5, backend="tensorflow"))
         context = fake_context(5, backend="tensorflow")
         context.fit.model.jit_compile = True
@@ -158,7 +158,7 @@ class TestSettings:
         assert not probe.wanted(on_jax)
 
     def test_an_eager_step_is_compiled_as_by_default(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        (probe,) = compiled_fit.PROBES
+        (probe,) = probes_of(compiled_fit)
         assert not probe.wanted(fake_context(5))
         assert not probe.wanted(fake_context(None, eager=True))
         context = fake_context(5, eager=True)
@@ -179,7 +179,7 @@ class TestSettings:
         assert context.backend.settings == [{"run_eagerly": False, "jit_compile": True}]
 
     def test_the_switch_is_put_back_after_a_failure(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        (probe,) = compiled_fit.PROBES
+        (probe,) = probes_of(compiled_fit)
         turns: list[bool] = []
         switch = SimpleNamespace(name="s", turn=turns.append)
         monkeypatch.setattr(compiled_fit, "eager_switch", lambda _: switch)
@@ -191,14 +191,14 @@ class TestSettings:
 
     @pytest.mark.parametrize(("verbose", "wanted"), [("auto", True), (1, True), (2, False)])
     def test_a_progress_bar_is_timed_where_there_is_one(self, verbose: Any, wanted: bool) -> None:
-        (probe,) = progress_bar.PROBES
+        (probe,) = probes_of(progress_bar)
         call = fake_call(arguments={"verbose": verbose})
         assert probe.wanted(fake_context(1, period_ns=2 * MS, call=call)) is wanted
         assert not probe.wanted(fake_context(1, period_ns=4 * MS, call=call))
         assert not probe.wanted(fake_context(40, period_ns=2 * MS, call=call))
 
     def test_the_loop_alone_on_jax_beside_tiny_steps(self) -> None:
-        (probe,) = loop_alone.PROBES
+        (probe,) = probes_of(loop_alone)
         assert not probe.wanted(fake_context(1))
         assert not probe.wanted(fake_context(0.5, backend="torch"))
         assert not probe.wanted(fake_context(0.5, eager=True))
@@ -207,7 +207,7 @@ class TestSettings:
             probe.run(fake_context(0.5, batch=None))
 
     def test_python_during_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        (probe,) = step_python.PROBES
+        (probe,) = probes_of(step_python)
         assert not probe.wanted(fake_context(5, eager=True))
         assert probe.wanted(fake_context(5))
         with pytest.raises(NotAvailable, match="no frozen batch"):
@@ -217,7 +217,7 @@ class TestSettings:
         assert found.functions == ()
 
     def test_threads_and_cores(self) -> None:
-        (probe,) = threads.PROBES
+        (probe,) = probes_of(threads)
         found = probe.run(fake_context())
         assert (found.asked, found.backend) == (None, "jax")
         assert found.allowed >= 1
@@ -225,14 +225,14 @@ class TestSettings:
 
 class TestDevice:
     def test_a_cpu_needs_no_feeding(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        (probe,) = device_feeding.PROBES
+        (probe,) = probes_of(device_feeding)
         monkeypatch.setattr(device_feeding, "device_facts", lambda _: DeviceFacts(count=1))
         found = probe.run(fake_context())
         assert (found.kind, found.count, found.steps) == ("cpu", 1, 100)
         assert found.transfer_ns is None
 
     def test_a_gpu_is_fed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        (probe,) = device_feeding.PROBES
+        (probe,) = probes_of(device_feeding)
         monkeypatch.setattr(device_feeding, "device_facts", lambda _: DeviceFacts(kind="gpu"))
         monkeypatch.setattr(device_feeding, "transfer_ns", lambda _, batch: 100 * len(batch))
         monkeypatch.setattr(device_feeding, "_pick_ns", lambda _, rows: rows)
@@ -244,7 +244,7 @@ class TestDevice:
         assert probe.run(fake_context(batch=None)).transfer_ns is None
 
     def test_device_time_is_per_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        (probe,) = device_time.PROBES
+        (probe,) = probes_of(device_time)
         assert not probe.wanted(fake_context(5))
         assert not probe.wanted(fake_context(5, found=(Device(kind="cpu"),)))
         assert not probe.wanted(fake_context(None, found=(Device(kind="gpu"),)))
@@ -255,7 +255,7 @@ class TestDevice:
         assert (found.busy_ns, found.kernels) == (20.0, 4.0)
 
     def test_a_sweep_goes_on_until_memory_ends(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        (probe,) = device_sweep.PROBES
+        (probe,) = probes_of(device_sweep)
         assert probe.subjects == {Subject.SWEEP}
         monkeypatch.setattr(device_sweep, "device_facts", lambda _: DeviceFacts())
         monkeypatch.setattr(device_sweep, "transfer_ns", lambda *_: 7)
@@ -284,7 +284,7 @@ class TestAlternatives:
 
         arguments = {"x": 1, "y": 2, "callbacks": ["mine"], "_private": 3}
         call = fake_call(kind=kind, model=Model(), arguments=arguments)
-        (probe,) = alternatives.PROBES
+        (probe,) = probes_of(alternatives)
         assert probe.subjects == {Subject.GROUP}
         context = fake_context(call=call, backend=backend, subject=Subject.GROUP)
         found = probe.run(context)

@@ -4,11 +4,11 @@ import subprocess
 import sys
 import time
 
-from fitdoctor.inside.lab.watchdog import Watchdog
+from fitdoctor.inside.lab.recording import Watchdog
 
 HANGS = """
 import sys, time
-from fitdoctor.inside.lab.watchdog import Watchdog
+from fitdoctor.inside.lab.recording import Watchdog
 print("before", end="")
 with Watchdog(lambda: print(" hung", end=""), seconds=0.3):
     time.sleep(60)

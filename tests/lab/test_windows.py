@@ -52,7 +52,7 @@ def fake_cpu(monkeypatch: pytest.MonkeyPatch) -> type[FakeWatch]:
 
 def test_disturbed_windows_are_repeated_and_left_out(fake_cpu: type[FakeWatch]) -> None:
     fake_cpu.others = [0.9, 0.9, 0.0, 0.0, 0.0, 0.0]
-    found = measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
+    found = measure(lambda: None, seconds=0.001, window_s=0.0)
     assert found.is_clean
     assert found.dirty == 2
     assert set(found.ns) == {1_000_000}
@@ -62,14 +62,14 @@ def test_without_a_clean_window_the_disturbed_ones_are_used_and_said_to_be(
     fake_cpu: type[FakeWatch],
 ) -> None:
     fake_cpu.others = [0.9] * 10_000
-    found = measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
+    found = measure(lambda: None, seconds=0.001, window_s=0.0)
     assert not found.is_clean
     assert found.timed().clean is False
 
 
 def test_every_window_ends_with_a_synchronisation() -> None:
     waits: list[int] = []
-    found = measure(lambda: 1, lambda: waits.append(1), seconds=0.01, window_s=0.001)
+    found = measure(lambda: None, lambda: waits.append(1), seconds=0.01, window_s=0.001)
     assert len(waits) == len(found.ns) + found.dirty
 
 
@@ -83,9 +83,9 @@ def test_cpu_time_of_this_process_is_not_others() -> None:
 def test_without_patience_disturbed_windows_are_not_repeated(fake_cpu: type[FakeWatch]) -> None:
     fake_cpu.others = [0.9] * 10_000
     with measuring_with(Patience(0.0)):
-        few = measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
+        few = measure(lambda: None, seconds=0.001, window_s=0.0)
     fake_cpu.others = [0.9] * 10_000
-    many = measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
+    many = measure(lambda: None, seconds=0.001, window_s=0.0)
     assert len(few.ns) < len(many.ns)
 
 
@@ -93,7 +93,7 @@ def test_patience_is_spent_by_what_takes_longer_than_planned(fake_cpu: type[Fake
     fake_cpu.others = [0.9] * 10_000
     patience = Patience(1.0)
     with measuring_with(patience):
-        measure(lambda: 1, lambda: None, seconds=0.001, window_s=0.0)
+        measure(lambda: None, seconds=0.001, window_s=0.0)
     assert patience.seconds == pytest.approx(0.998, abs=0.0005)
 
 
@@ -215,7 +215,7 @@ def test_two_kinds_of_work_are_timed_in_turns(fake_cpu: type[FakeWatch]) -> None
     done: list[str] = []
 
     def work(name: str) -> Work:
-        return lambda: done.append(name) or 1, lambda: None
+        return Work(lambda: done.append(name))
 
     first, second = in_turns(work("a"), work("b"), seconds=0.001, window_s=0.0)
     assert "".join(done[:6]) == "abbaab"
@@ -224,9 +224,8 @@ def test_two_kinds_of_work_are_timed_in_turns(fake_cpu: type[FakeWatch]) -> None
 
 def test_of_a_disturbed_round_neither_half_is_kept(fake_cpu: type[FakeWatch]) -> None:
     fake_cpu.others = [0.0, 0.9, 0.9, 0.0]  # the second half of one round, the first of the next
-    first, second = in_turns(
-        (lambda: 1, lambda: None), (lambda: 1, lambda: None), seconds=0.001, window_s=0.0
-    )
+    nothing = Work(lambda: None)
+    first, second = in_turns(nothing, nothing, seconds=0.001, window_s=0.0)
     assert len(first.ns) == len(second.ns)
     assert set(first.ns) | set(second.ns) == {1_000_000}
     assert first.dirty == second.dirty == 2

@@ -6,7 +6,7 @@ import pytest
 from packs import images, packed, picture
 
 from fitdoctor.contract.errors import UsageError
-from fitdoctor.pack.image_header import agreed, image_facts
+from fitdoctor.pack.encoded_images import agreed, image_facts
 from fitdoctor.pack.schema import BadElement
 
 

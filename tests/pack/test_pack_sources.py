@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from packs import elements, images, packed, picture, table
 
 from fitdoctor.contract.errors import UsageError
-from fitdoctor.pack.sources.csv_file import open_csv
+from fitdoctor.pack.sources.csv_file import open_csv, row_edges
 from fitdoctor.pack.sources.data_source import even_ranges
 from fitdoctor.pack.sources.opening import open_source
 
@@ -206,7 +206,6 @@ def test_csv_comes_back_wherever_it_is_cut(
         writer.writerow(["n", "t"])
         writer.writerows(rows)
     source = open_csv(folder / "a.csv", (), {"t": "string"})
-    from fitdoctor.pack.sources.csv_rows import row_edges
     from fitdoctor.pack.sources.data_source import Range
 
     edges = row_edges(folder / "a.csv", cut)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from fitdoctor.proof.measured import Observed
+from fitdoctor.proof.measured import CannotCompare, Observed
 from fitdoctor.proof.timeline import Span, Timeline
 
 MS = 1_000_000
@@ -57,7 +57,7 @@ class FakeSides:
         self.order.append(side)
         changes = self.change(len(self.order), side)
         if "failure" in changes:
-            return Observed(None, 0, False, str(changes["failure"]))
+            raise CannotCompare(str(changes["failure"]))
         step_ns = self.times[side] * self.random.lognormvariate(0, self.noise)
         limit = int(seconds * 1e9 / step_ns)
         count = limit if steps is None else min(limit, steps)

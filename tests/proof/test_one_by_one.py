@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.equivalence import not_checked
+from fitdoctor.proof.measured import Measured
 from fitdoctor.proof.one_by_one import sift
 from fitdoctor.proof.proof_verdict import Proof, Verdict
 
 
 def proof(verdict: Verdict) -> Proof:
-    return Proof(verdict, "", None, not_checked(""))
+    return Proof(verdict, "", Measured(), not_checked(""))
 
 
 def sifted(alone: dict[str, Verdict], added: dict[str, Interval | None] | None = None):

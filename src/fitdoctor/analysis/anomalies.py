@@ -6,7 +6,7 @@ import statistics
 from collections import Counter
 from dataclasses import dataclass
 
-from fitdoctor.analysis.rows import Row, rows_of
+from fitdoctor.analysis.rows import Row, by_epoch, rows_of
 from fitdoctor.contract.records import RecordedWorkload
 
 # A first epoch this much longer than the later ones is worth a line.
@@ -69,9 +69,7 @@ def iterator_waits(workload: RecordedWorkload) -> IteratorWaits:
 
 def first_epoch(workload: RecordedWorkload) -> FirstEpoch | None:
     """The first epoch against the later ones; None where it was not slower, or nobody can say."""
-    epochs: dict[tuple[int, int], list[Row]] = {}
-    for row in rows_of(workload):
-        epochs.setdefault((row.call, row.epoch), []).append(row)
+    epochs = by_epoch(rows_of(workload))
     if len(epochs) < MIN_EPOCHS:
         return None
     (_, first), *later = sorted(epochs.items())
@@ -94,7 +92,7 @@ def first_epoch(workload: RecordedWorkload) -> FirstEpoch | None:
 
 
 def _time(rows: list[Row]) -> float:
-    return sum(row.period if row.period is not None else row.step + row.callbacks for row in rows)
+    return sum(row.taken for row in rows)
 
 
 def _wait(rows: list[Row]) -> float:

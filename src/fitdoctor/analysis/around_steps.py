@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fitdoctor.analysis.anomalies import iterator_waits
 from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
 from fitdoctor.analysis.rows import Row, compile_events
-from fitdoctor.contract.records import RecordedWorkload
+from fitdoctor.contract.records import CallbackTotal, RecordedWorkload
 
 # One or two compiles are one-offs: a last, smaller batch is compiled once.
 MIN_RECURRING = 3
@@ -39,10 +39,8 @@ def recurring_extras(
     checkpoint = min(epoch_callbacks, checkpoint_ns(workload, "epoch"))
     extras["callbacks_epoch"] = epoch_callbacks - checkpoint
     extras["checkpoint_epoch"] = checkpoint
-    later = workload.calls[1:]
-    if later:
-        starts = [float(call.start_up) for call in later if call.start_up is not None]
-        extras["start_up"] = _usual_total(starts) / call_steps
+    starts = [float(one.start_up) for one in workload.calls[1:] if one.start_up is not None]
+    extras["start_up"] = _usual_total(starts) / call_steps
     gap = max(0.0, _epoch_gap(workload, rows, core) - iterator_waits(workload).ns)
     waits = min(gap, _first_waits(rows)) if waits_before_steps(workload) else 0.0
     extras["input_wait_epoch"] = waits / call_steps
@@ -89,13 +87,9 @@ def _epoch_gap(workload: RecordedWorkload, rows: Sequence[Row], core: float) -> 
         if call.epochs < 2 and len(workload.calls) < 2:
             return 0.0
         explained = call.validation + call.epoch_callbacks + (call.start_up or 0)
-        in_rows = sum(
-            (row.period if row.period is not None else row.step + row.callbacks)
-            for row in rows
-            if row.call == index
-        )
-        once = _first_change_excess(workload, [row for row in rows if row.call == index])
-        gap += max(0.0, call.dur - explained - in_rows - once)
+        own = [row for row in rows if row.call == index]
+        in_rows = sum(row.taken for row in own)
+        gap += max(0.0, call.dur - explained - in_rows - _first_change_excess(workload, own))
     return gap
 
 
@@ -123,24 +117,20 @@ def _counted_elsewhere(workload: RecordedWorkload, begin: int, end: int) -> int:
 
 def _first_waits(rows: Sequence[Row]) -> float:
     """The waits before the first steps of a call's later epochs; its first is its start-up."""
-    pairs = itertools.pairwise(rows)
-    return sum(
-        row.wait or 0.0
-        for before, row in pairs
-        if before.call == row.call and before.epoch != row.epoch
-    )
+    pairs = [two for two in itertools.pairwise(rows) if two[0].call == two[1].call]
+    return sum(row.wait or 0.0 for before, row in pairs if before.epoch != row.epoch)
 
 
 def checkpoint_ns(workload: RecordedWorkload, hook: str) -> float:
+    """What saving the model takes per step, in hooks of one kind."""
+    savers = [one for one in workload.callbacks if one.name in CHECKPOINT_CALLBACKS]
+    return hooks_ns(workload, savers, hook)
+
+
+def hooks_ns(workload: RecordedWorkload, callbacks: Sequence[CallbackTotal], hook: str) -> float:
+    """Time inside hooks of one kind, per step."""
     steps = sum(row.steps for row in workload.calls) or 1
-    return (
-        sum(
-            total.ns
-            for total in workload.callbacks
-            if total.name in CHECKPOINT_CALLBACKS and total.hook == hook
-        )
-        / steps
-    )
+    return sum(one.ns for one in callbacks if one.hook == hook) / steps
 
 
 def waits_before_steps(workload: RecordedWorkload) -> bool:

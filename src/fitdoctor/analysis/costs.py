@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from fitdoctor.intervals import Interval
 
+# Keras adds these to every fit by itself.
+BUILT_IN_CALLBACKS = frozenset({"History", "ProgbarLogger"})
 CHECKPOINT_CALLBACKS = frozenset({"ModelCheckpoint", "BackupAndRestore", "OrbaxCheckpoint"})
 
 

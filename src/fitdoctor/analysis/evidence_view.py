@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from fitdoctor.analysis.estimate import from_windows, ratio_in_turns
@@ -37,10 +38,9 @@ class EvidenceView:
         found = self.found(kind, key)
         if found is None or self.frozen is None:
             return None
-        if isinstance(found, TimedBeside):
-            in_turns = ratio_in_turns(found)
-            if in_turns is not None:
-                return in_turns
+        in_turns = ratio_in_turns(found) if isinstance(found, TimedBeside) else None
+        if in_turns is not None:
+            return in_turns
         tried = from_windows(found.ns)
         return tried.divided_by(self.frozen) if tried is not None else None
 
@@ -92,8 +92,7 @@ class EvidenceView:
         steps = sum(call.steps for call in self.recorded.calls)
         if epochs <= 1:
             return float(steps) if epochs else None
-        by_epoch: dict[tuple[int, int], int] = {}
+        by_epoch: Counter[tuple[int, int]] = Counter()
         for block in self.recorded.blocks:
-            key = (block.call, block.epoch)
-            by_epoch[key] = by_epoch.get(key, 0) + len(block.t) * block.executions
+            by_epoch[block.call, block.epoch] += len(block.t) * block.executions
         return float(max(by_epoch.values())) if by_epoch else steps / (epochs - 1)

@@ -10,12 +10,13 @@ from dataclasses import replace
 from fitdoctor.analysis.around_steps import (
     MIN_RECURRING,
     checkpoint_ns,
+    hooks_ns,
     recurring_extras,
     waits_before_steps,
 )
 from fitdoctor.analysis.costs import Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
-from fitdoctor.analysis.rows import Row, rows_of
+from fitdoctor.analysis.rows import Row, by_epoch, rows_of
 from fitdoctor.analysis.steady import warm_up_length
 from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract.evidence.loop import RepeatedCall
@@ -139,11 +140,9 @@ def _stretches(rows: Sequence[Row]) -> list[Sequence[Row]]:
 
     Every epoch begins with a wait, so that shorter parts would differ for a known reason.
     """
-    epochs: dict[tuple[int, int], list[Row]] = {}
-    for row in rows:
-        epochs.setdefault((row.call, row.epoch), []).append(row)
-    longest = max((len(part) for part in epochs.values()), default=0)
-    whole: list[Sequence[Row]] = [p for p in epochs.values() if len(p) >= WHOLE_EPOCH * longest]
+    epochs = by_epoch(rows).values()
+    longest = max((len(part) for part in epochs), default=0)
+    whole: list[Sequence[Row]] = [part for part in epochs if len(part) >= WHOLE_EPOCH * longest]
     if len(whole) >= MIN_EPOCHS:
         return whole
     size = max(1, len(rows) // 20)
@@ -170,7 +169,7 @@ def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]
         count = sum(row.executions for row in waited)
         parts["input_wait"] = sum(row.wait or 0.0 for row in waited) / count if count else 0.0
     in_hooks = sum(row.callbacks for row in rows) / steps
-    callbacks = min(in_hooks, _named_callbacks(workload))
+    callbacks = min(in_hooks, hooks_ns(workload, workload.callbacks, "batch"))
     # Before the callbacks Keras reads the logs, which is where it waits for the device.
     parts["step"] += in_hooks - callbacks
     checkpoint = min(callbacks, checkpoint_ns(workload, "batch"))
@@ -213,12 +212,6 @@ def _split_compile(
         excess = max(excess, inside["step"] - statistics.median(plain.ns))
     excess = min(excess, inside["step"])
     return {**inside, "step": inside["step"] - excess, "compile": excess}
-
-
-def _named_callbacks(workload: RecordedWorkload) -> float:
-    """Time inside the batch hooks of callback objects, per step."""
-    steps = sum(row.steps for row in workload.calls) or 1
-    return sum(total.ns for total in workload.callbacks if total.hook == "batch") / steps
 
 
 def _not_first(rows: Sequence[Row]) -> list[Row]:

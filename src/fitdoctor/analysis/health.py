@@ -21,34 +21,26 @@ def workload_health(view: View) -> list[Message]:
     if costs.steady_steps < FEW_STEPS:
         found.append(("warning", f"only {costs.steady_steps} steady steps: intervals are wide"))
     if costs.disturbed_share > 0:
-        found.append(
-            (
-                "warning",
-                "other processes used the CPU while training was recorded; times may be too "
-                "long (close them and run again)",
-            )
+        text = (
+            "other processes used the CPU while training was recorded; times may be too long "
+            "(close them and run again)"
         )
+        found.append(("warning", text))
     dirty = sorted(
         name
         for name, found in view.recorded.evidence.by_name.items()
         if isinstance(found, Timed) and not found.clean
     )
     if dirty:
-        found.append(
-            (
-                "warning",
-                f"measured under load: {', '.join(dirty)} (other processes used the CPU)",
-            )
-        )
+        text = f"measured under load: {', '.join(dirty)} (other processes used the CPU)"
+        found.append(("warning", text))
     real = view.costs.total if view.runs_ahead else view.core
     if view.frozen is not None and view.frozen.low > FROZEN_LONGER * real.high:
-        found.append(
-            (
-                "warning",
-                "steps on a frozen batch took longer than real ones: the machine was slower while "
-                "probing, and gains are uncertain (run again)",
-            )
+        text = (
+            "steps on a frozen batch took longer than real ones: the machine was slower while "
+            "probing, and gains are uncertain (run again)"
         )
+        found.append(("warning", text))
     if not (view.is_group or view.runs_ahead) and costs.p90_ns > NOISY_SPREAD * costs.p10_ns > 0:
         found.append(("info", "step times vary widely; the mean is used"))
     device = view.found(Device)
@@ -56,9 +48,8 @@ def workload_health(view: View) -> list[Message]:
         why = "this build of the backend has no GPU support"
         if device.built_for_gpu is not False:
             why = f"it sees only {', '.join(device.seen or ('the CPU',))}"
-        found.append(
-            ("warning", f"there is a GPU in this machine, but Keras computes on the CPU: {why}")
-        )
+        text = f"there is a GPU in this machine, but Keras computes on the CPU: {why}"
+        found.append(("warning", text))
     found.extend(view.recorded.notes)
     return found
 
@@ -89,24 +80,18 @@ def recording_health(recording: Recording) -> list[Message]:
     """Doubts about the whole recording."""
     found: list[Message] = list(recording.notes)
     if recording.broken_lines:
-        one = recording.broken_lines == 1
-        records = "record was" if one else "records were"
-        found.append(
-            (
-                "warning",
-                f"{recording.broken_lines} damaged {records} left out: {recording.damage[0]}"
-                + ("" if one else ", …"),
-            )
+        records, more = (
+            ("record was", "") if recording.broken_lines == 1 else ("records were", ", …")
         )
+        text = f"{recording.broken_lines} damaged {records} left out: {recording.damage[0]}{more}"
+        found.append(("warning", text))
     throttled = [one.throttled for one in recording.samples if one.throttled is not None]
     if len(throttled) > 1 and throttled[-1] > throttled[0]:
-        found.append(
-            (
-                "warning",
-                f"the container's CPU quota throttled the process {throttled[-1] - throttled[0]} "
-                "times; ask for more CPU or fewer threads",
-            )
+        text = (
+            f"the container's CPU quota throttled the process {throttled[-1] - throttled[0]} "
+            "times; ask for more CPU or fewer threads"
         )
+        found.append(("warning", text))
     found.extend(device_health(recording))
     machine = recording.machine
     affinity, cpus = machine.affinity, machine.cpus

@@ -48,7 +48,7 @@ def loader_of(workload: RecordedWorkload, core: Interval) -> Loader | None:
     ns = _loading(alone.ns, core)
     if ns is None:
         return None
-    stacks = alone.stacks
+    stacks, made = alone.stacks, workload.found(BatchInProcess)
     return Loader(
         ns=ns,
         cores=alone.own_cores,
@@ -57,7 +57,7 @@ def loader_of(workload: RecordedWorkload, core: Interval) -> Loader | None:
         lock_share=stacks.lock_share if stacks else None,
         hot_line=_top(stacks.lines) if stacks else None,
         hot_function=_top(stacks.functions) if stacks else None,
-        native_share=_made_natively(workload),
+        native_share=native_share(made.native, made.thread_cpu_ns) if made else None,
     )
 
 
@@ -99,11 +99,6 @@ def _watched(workload: RecordedWorkload, core: Interval) -> Loader | None:
         native_share=native_share(seen.native, ns * cores),
         repeats=seen.native is not None and seen.native.random is False,
     )
-
-
-def _made_natively(workload: RecordedWorkload) -> float | None:
-    made = workload.found(BatchInProcess)
-    return native_share(made.native, made.thread_cpu_ns) if made is not None else None
 
 
 def native_share(traced: NativePart | None, untraced_ns: float) -> float | None:

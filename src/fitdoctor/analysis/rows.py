@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fitdoctor.contract.records import Event, RecordedWorkload, StepBlock
@@ -25,18 +26,18 @@ class Row:
     others_cores: float | None
     compiled: int  # nanoseconds of tracing and compiling that fell into it
 
+    @property
+    def taken(self) -> float:
+        """To the next row; of an epoch's last one, what was seen of it."""
+        return self.period if self.period is not None else self.step + self.callbacks
+
 
 def rows_of(workload: RecordedWorkload) -> list[Row]:
     """All rows of a workload, oldest first."""
-    compiles = sorted(
-        ((e.t, e.dur) for e in workload.events if e.name in COMPILING), key=lambda c: c[0]
-    )
-    rows: list[Row] = []
-    blocks = workload.blocks
-    for index, block in enumerate(blocks):
-        following = blocks[index + 1] if index + 1 < len(blocks) else None
-        rows.extend(_block_rows(block, following, compiles))
-    return rows
+    compiles = sorted((event.t, event.dur) for event in compile_events(workload))
+    following = [*workload.blocks[1:], None]
+    blocks = zip(workload.blocks, following, strict=False)
+    return [row for block, after in blocks for row in _block_rows(block, after, compiles)]
 
 
 def _block_rows(
@@ -75,13 +76,16 @@ def _continues(block: StepBlock, following: StepBlock | None) -> int | None:
 
 
 def _compiled_within(compiles: list[tuple[int, int]], begin: int, end: int) -> int:
-    first = bisect_left(compiles, (begin, 0))
-    total = 0
-    for t, duration in compiles[first:]:
-        if t > end:
-            break
-        total += duration
-    return total
+    first, beyond = bisect_left(compiles, (begin, 0)), bisect_left(compiles, (end + 1, 0))
+    return sum(duration for _, duration in compiles[first:beyond])
+
+
+def by_epoch(rows: Iterable[Row]) -> dict[tuple[int, int], list[Row]]:
+    """The rows of each epoch, by its call and its number."""
+    epochs: dict[tuple[int, int], list[Row]] = {}
+    for row in rows:
+        epochs.setdefault((row.call, row.epoch), []).append(row)
+    return epochs
 
 
 def compile_events(workload: RecordedWorkload) -> list[Event]:

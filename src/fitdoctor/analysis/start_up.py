@@ -45,12 +45,10 @@ def start_up(recording: Recording) -> StartUp | None:
     if not rows or call.start_up is None:
         return None
     events = [event for event in recording.events if event.name == "import"]
-    before = [(e.t, e.t + e.dur) for e in events if e.t < call.t]
-    imports = covered(before)
-    modules = {event.detail.module or "": event.dur for event in events}
+    imports = covered((e.t, e.t + e.dur) for e in events if e.t < call.t)
     return StartUp(
         imports=imports,
-        by_module=modules,
+        by_module={event.detail.module or "": event.dur for event in events},
         script=max(0, call.t - begin - imports),
         fit=call.start_up,
         first_step=round(rows[0].step + (rows[0].wait or 0.0)),

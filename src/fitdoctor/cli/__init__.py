@@ -37,11 +37,9 @@ class LazyGroup(click.Group):
     """A group that imports the module of a command when the command is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order in which people meet them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"fitdoctor.cli.{cmd_name}").command

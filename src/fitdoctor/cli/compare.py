@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fitdoctor.cli import options as shared
 from fitdoctor.cli.output import say, write
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ FAILED = 1
     help='Exit with 1 if it holds, as in "step > 1.1x", "step > 50ms", "input_wait > 20%", '
     '"findings > 0". May be given several times.',
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
+@shared.json_only
 def command(*, before: Path, after: Path | None, fail_if: tuple[str, ...], as_json: bool) -> int:
     """Compare B with A: recordings (.rec) or reports (.json). A alone is held to a budget.
 

@@ -9,18 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fitdoctor.cli.output import COLORS
 from fitdoctor.contract.errors import UsageError
-
-# Which commands a key is an option of.
-COMMANDS_OF = {
-    "budget": ("run",),
-    "select": ("run", "report", "lint"),
-    "ignore": ("run", "report", "lint"),
-    "color": ("run", "report", "rule", "fix"),
-    "no-source": ("run", "report"),
-    "output-dir": ("run", "report"),
-    "fail-if": ("compare",),
-}
 
 
 def _is_texts(value: Any) -> bool:
@@ -31,14 +21,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "budget": ("a number of seconds", _is_number),
-    "select": ("a list of texts", _is_texts),
-    "ignore": ("a list of texts", _is_texts),
-    "color": ('"auto", "always" or "never"', lambda value: value in ("auto", "always", "never")),
-    "no-source": ("true or false", lambda value: isinstance(value, bool)),
-    "output-dir": ("a text", lambda value: isinstance(value, str)),
-    "fail-if": ("a list of texts", _is_texts),
+# For each key: the commands that have it as an option, and what its value is.
+_KEYS: dict[str, tuple[tuple[str, ...], str, Callable[[Any], bool]]] = {
+    "budget": (("run",), "a number of seconds", _is_number),
+    "select": (("run", "report", "lint"), "a list of texts", _is_texts),
+    "ignore": (("run", "report", "lint"), "a list of texts", _is_texts),
+    "color": (("run", "report", "rule", "fix"), '"auto", "always" or "never"', COLORS.__contains__),
+    "no-source": (("run", "report"), "true or false", lambda value: isinstance(value, bool)),
+    "output-dir": (("run", "report"), "a text", lambda value: isinstance(value, str)),
+    "fail-if": (("compare",), "a list of texts", _is_texts),
 }
 
 
@@ -51,10 +42,8 @@ def default_map(folder: Path | None = None) -> dict[str, dict[str, Any]]:
     start = (folder or Path.cwd()).resolve()
     for parent in (start, *start.parents):
         file = parent / "pyproject.toml"
-        if file.is_file():
-            table = _table(file)
-            if table is not None:
-                return _by_command(file, table)
+        if file.is_file() and (table := _table(file)) is not None:
+            return _by_command(file, table)
     return {}
 
 
@@ -83,14 +72,14 @@ def _table(file: Path) -> dict[str, Any] | None:
 def _by_command(file: Path, table: dict[str, Any]) -> dict[str, dict[str, Any]]:
     defaults: dict[str, dict[str, Any]] = {}
     for key, value in table.items():
-        if key not in _KINDS:
-            near = difflib.get_close_matches(key, _KINDS, n=1)
+        if key not in _KEYS:
+            near = difflib.get_close_matches(key, _KEYS, n=1)
             raise UsageError(
                 f"{file}: [tool.fitdoctor] has an unknown key {key!r}",
-                expected=f"one of {', '.join(_KINDS)}",
+                expected=f"one of {', '.join(_KEYS)}",
                 advice=f"did you mean {near[0]!r}?" if near else "remove it",
             )
-        words, is_right = _KINDS[key]
+        commands, words, is_right = _KEYS[key]
         if not is_right(value):
             raise UsageError(
                 f"{file}: [tool.fitdoctor] {key} is {value!r}",
@@ -99,6 +88,6 @@ def _by_command(file: Path, table: dict[str, Any]) -> dict[str, dict[str, Any]]:
             )
         if key == "output-dir":
             value = str(file.parent / value)
-        for command in COMMANDS_OF[key]:
+        for command in commands:
             defaults.setdefault(command, {})[key.replace("-", "_")] = value
     return defaults

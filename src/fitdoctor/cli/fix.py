@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,23 +11,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fitdoctor.cli import options as shared
+from fitdoctor.cli.judging import no_training, recording_path
 from fitdoctor.cli.output import (
     COLORS,
     Color,
-    check_writable,
-    say,
+    Say,
+    checked_outputs,
+    sayer,
     terminal_width,
     use_color,
     write,
     write_bytes,
+    write_json,
 )
 from fitdoctor.cli.record import Verbosity, record
-from fitdoctor.cli.script_command import ScriptCommand
+from fitdoctor.cli.script_command import script_command
+from fitdoctor.cli.target import check_target
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.contract.options import RunOptions
 from fitdoctor.contract.records import Script
 
 if TYPE_CHECKING:
+    from fitdoctor.cures.patch import Patch
     from fitdoctor.cures.prescription import Prescription
     from fitdoctor.findings.diagnosed import Diagnosis
     from fitdoctor.findings.finding import Finding
@@ -55,13 +58,7 @@ class Wish:
         return chosen and finding.rule not in self.ignore
 
 
-@click.command(
-    "fix",
-    cls=ScriptCommand,
-    context_settings={"allow_interspersed_args": False},
-    short_help="Show or apply the cures as a patch of your source.",
-)
-@shared.module
+@script_command("fix", "Show or apply the cures as a patch of your source.", required=False)
 @shared.recording("Use this recording instead of running a script.")
 @click.option("--diff", is_flag=True, help="Print only the diff; exit code 1 if there is one.")
 @click.option("--apply", is_flag=True, help="Write the changes; the old files are kept.")
@@ -80,13 +77,9 @@ class Wish:
 @shared.budget(shared.EXAMINED_TIME)
 @shared.quiet
 @click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True)
-@click.argument("script", required=False)
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def command(
     *,
-    script: str | None,
-    args: tuple[str, ...],
-    module: bool,
+    script: Script | None,
     recording: Path | None,
     undo: bool,
     output: Path | None,
@@ -106,20 +99,22 @@ def command(
     wanted = Wish(**wish)
     _check_use(script, recording, undo=undo, wanted=wanted)
     if undo:
-        return _undo(quiet=quiet)
-    outputs = _checked_outputs(output, json_output, force=force)
+        return _undo(sayer(quiet=quiet))
+    outputs = checked_outputs(output, json_output, force=force, formats=FORMATS)
     verbosity = Verbosity(quiet=quiet, verbose=False, color=color)
     if script is not None:
-        recording = _examined(Script(script, args, module), budget, verbosity)
+        recording = _examined(script, budget, verbosity)
     found, diagnosis = _prescription(recording, wanted)
-    if wanted.apply:
-        _write(found)
-    for path, as_json in outputs:
-        _write_output(path, found, diagnosis, as_json=as_json, written=wanted.apply)
+    if wanted.apply and found.patch:
+        from fitdoctor.cures.writing import write_patch
+
+        write_patch(found.patch, Path.cwd())
+    for path, suffix in outputs:
+        _write_output(path, suffix, found, diagnosis, applied=wanted.apply)
     return _show(found, wanted, diagnosis, verbosity)
 
 
-def _check_use(script: str | None, recording: Path | None, *, undo: bool, wanted: Wish) -> None:
+def _check_use(script: Script | None, recording: Path | None, *, undo: bool, wanted: Wish) -> None:
     if undo and (script or recording or wanted.apply or wanted.diff or wanted.pack):
         raise UsageError("--undo takes nothing else", advice="fitdoctor fix --undo")
     if wanted.apply and wanted.diff:
@@ -130,36 +125,16 @@ def _check_use(script: str | None, recording: Path | None, *, undo: bool, wanted
         )
     if script is not None and recording is not None:
         raise UsageError(
-            f"received both the script {script} and a recording",
+            f"received both the script {script.path} and a recording",
             expected="a script to examine, or a recording made before",
             advice=f"fitdoctor fix --from {recording}",
         )
 
 
-def _checked_outputs(
-    output: Path | None, json_output: Path | None, *, force: bool
-) -> list[tuple[Path, bool]]:
-    """The files to write, and whether each is JSON rather than the diff."""
-    outputs: list[tuple[Path, bool]] = []
-    if output is not None:
-        if output.suffix.lower() not in FORMATS:
-            raise UsageError(
-                f"the extension of the output file decides its format; received {output.name!r}",
-                expected=" or ".join(FORMATS),
-                advice=f"-o {output.with_suffix('.json').name}",
-            )
-        outputs.append((output, output.suffix.lower() == ".json"))
-    if json_output is not None:
-        outputs.append((json_output, True))
-    for path, _ in outputs:
-        check_writable(path, force=force)
-    return outputs
-
-
 def _codes(text: str) -> tuple[str, ...]:
     from fitdoctor.rules import all_rules
 
-    given = [code.strip().upper() for code in text.split(",") if code.strip()]
+    given = tuple(code.strip().upper() for code in text.split(",") if code.strip())
     known = {rule.code for rule in all_rules()} if given else set()
     for code in given:
         if code not in known:
@@ -168,25 +143,22 @@ def _codes(text: str) -> tuple[str, ...]:
                 expected="codes of rules with commas between: IN002,HO004",
                 advice="fitdoctor rule --all",
             )
-    return tuple(given)
+    return given
 
 
-def _undo(*, quiet: bool) -> int:
+def _undo(say: Say) -> int:
     from fitdoctor.cures.writing import take_back
 
-    undone = take_back(Path.cwd())
-    if not quiet:
-        for file in undone.files:
-            say(f"put back {file.path}")
+    for file in take_back(Path.cwd()).files:
+        say(f"put back {file.path}")
     return 0
 
 
 def _examined(script: Script, budget: float, verbosity: Verbosity) -> Path:
     """Run the examination; the script's output goes to stderr, since stdout is for the patch."""
-    from fitdoctor.cli.target import check_module, check_script
     from fitdoctor.launch.launcher import end_like
 
-    (check_module if script.module else check_script)(script.path)
+    check_target(script)
     sys.stderr.flush()
     path, outcome = record(script, RunOptions(budget_s=budget), verbosity, stdout=2)
     if outcome.signal is not None and not outcome.overstayed:
@@ -197,42 +169,32 @@ def _examined(script: Script, budget: float, verbosity: Verbosity) -> Path:
 
 
 def _prescription(recording: Path | None, wanted: Wish) -> tuple[Prescription, Diagnosis]:
-    from fitdoctor.cli.report import existing, no_training
     from fitdoctor.contract.reader import read_recording
     from fitdoctor.cures.prescription import prescribe
     from fitdoctor.diagnosis import diagnose
 
-    read = read_recording(existing(recording))
-    diagnosis: Diagnosis = diagnose(read)
+    read = read_recording(recording_path(recording))
+    diagnosis = diagnose(read)
     if not diagnosis.workloads:
         raise no_training(diagnosis)
-    wants: Callable[[Finding], bool] = wanted.wants
-    found = prescribe(read, diagnosis, unsafe=wanted.unsafe, wanted=wants, pack=wanted.pack)
+    found = prescribe(read, diagnosis, unsafe=wanted.unsafe, wanted=wanted.wants, pack=wanted.pack)
     return found, diagnosis
 
 
-def _write(found: Prescription) -> None:
-    from fitdoctor.cures.writing import write_patch
-
-    if found.patch:
-        write_patch(found.patch, Path.cwd())
-
-
 def _write_output(
-    path: Path, found: Prescription, diagnosis: Diagnosis, *, as_json: bool, written: bool
+    path: Path, suffix: str, found: Prescription, diagnosis: Diagnosis, *, applied: bool
 ) -> None:
     from fitdoctor.report.patch_text import patch_to_json
 
-    data = found.patch.diff_bytes()
-    if as_json:
-        report = patch_to_json(found, diagnosis, written=written and bool(found.patch))
-        data = json.dumps(report, indent=2).encode() + b"\n"
-    write_bytes(path, data)
+    if suffix == ".json":
+        write_json(path, patch_to_json(found, diagnosis, written=applied and bool(found.patch)))
+    else:
+        write_bytes(path, found.patch.diff_bytes())
 
 
 def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, verbosity: Verbosity) -> int:
     if wanted.diff:
-        _print_diff(found)
+        _print_diff(found.patch)
         unsafe = sum(one.kind == "unsafe" for one in found.patch.declined)
         if unsafe:
             verbosity.say(f"{unsafe} more with --unsafe: may change numbers or order")
@@ -255,14 +217,14 @@ def _show(found: Prescription, wanted: Wish, diagnosis: Diagnosis, verbosity: Ve
     return 0
 
 
-def _print_diff(found: Prescription) -> None:
+def _print_diff(patch: Patch) -> None:
     """To a pipe byte for byte, so that `patch` takes it; to a terminal without controls."""
     if sys.stdout.isatty():
         from fitdoctor.report.text import without_controls
 
-        lines = found.patch.diff().splitlines()
+        lines = patch.diff().splitlines()
         write(sys.stdout, "".join(without_controls(line) + "\n" for line in lines))
     else:
         sys.stdout.flush()
-        sys.stdout.buffer.write(found.patch.diff_bytes())
+        sys.stdout.buffer.write(patch.diff_bytes())
         sys.stdout.buffer.flush()

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 
-from fitdoctor.launch.recording_files import Tail
+from fitdoctor.cli.output import can_redraw, write
+from fitdoctor.launch.recording_files import Tail, record_in
+from fitdoctor.report.text import clean
+
+# Back to the start of the line and clear it: a progress bar of the script that was
+# there is drawn again at its next step.
+_CLEAR_LINE = "\r\x1b[K"
 
 
 class Follower(threading.Thread):
     """Looks at the new lines of a recording now and then; subclasses say what to do with them."""
 
     def __init__(self, recording: Path, *, name: str, period_s: float) -> None:
-        """Prepare to follow a recording; `start()` begins."""
         super().__init__(name=f"fitdoctor-{name}", daemon=True)
         self.period_s = period_s
         self._tail = Tail(recording)
@@ -25,7 +31,6 @@ class Follower(threading.Thread):
             self.join()
 
     def run(self) -> None:
-        """Look for new lines until stopped."""
         try:
             while not self._stopped.wait(self.period_s):
                 self.look(self._tail.lines())
@@ -41,3 +46,19 @@ class Follower(threading.Thread):
 
     def close(self) -> None:
         """Give back what was drawn."""
+
+
+class Progress(Follower):
+    """Prints what the recorder is doing now, each state once."""
+
+    def __init__(self, recording: Path) -> None:
+        super().__init__(recording, name="progress", period_s=0.25)
+        self._last = ""
+
+    def look(self, lines: list[bytes]) -> None:
+        for line in lines:
+            text = clean(str(record_in(line, "progress").get("text", "")))
+            if text and text != self._last:
+                self._last = text
+                clear = _CLEAR_LINE if can_redraw(sys.stderr) else ""
+                write(sys.stderr, f"{clear}fitdoctor · {text}\n")

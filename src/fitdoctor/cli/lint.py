@@ -6,11 +6,12 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fitdoctor.cli import options as shared
-from fitdoctor.cli.judging import Choice, check_codes, is_chosen
+from fitdoctor.cli.judging import Choice
 from fitdoctor.cli.output import say, write
 
 FOUND = 1
@@ -18,17 +19,10 @@ FOUND = 1
 
 @click.command("lint", short_help="Say what can be seen without running.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
+@shared.json_only
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if something was found.")
 @shared.rule_options
-def command(
-    *,
-    paths: tuple[Path, ...],
-    as_json: bool,
-    exit_zero: bool,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-) -> int:
+def command(*, paths: tuple[Path, ...], as_json: bool, exit_zero: bool, **codes: Any) -> int:
     """Look for patterns in PATHS (files, notebooks or folders) that are slow on today's versions.
 
     Exit codes: 0 nothing found, 1 something found, 2 wrong use. A comment
@@ -37,15 +31,18 @@ def command(
     from fitdoctor.lint.check import SYNTAX, check_file, python_files
     from fitdoctor.lint.patterns import all_patterns
     from fitdoctor.report.text import clean
+    from fitdoctor.rules import all_rules
 
-    choice = Choice(select, ignore)
-    check_codes(choice, _known_codes([pattern.code for pattern in all_patterns()]))
+    choice = Choice(**codes)
+    # A selection in pyproject.toml is for `run` and `lint` alike.
+    linted = {pattern.code for pattern in all_patterns()}
+    choice.check(sorted(linted | {rule.code for rule in all_rules()}))
     files = python_files(list(paths))
     findings = [
         finding
         for file in files
         for finding in check_file(file)
-        if finding.code == SYNTAX or is_chosen(finding.code, choice)
+        if finding.code == SYNTAX or choice.has(finding.code)
     ]
     if as_json:
         rows = [dataclasses.asdict(finding) for finding in findings]
@@ -53,16 +50,8 @@ def command(
         write(sys.stdout, json.dumps(report, indent=2) + "\n")
     else:
         for each in findings:
-            write(
-                sys.stdout, f"{clean(each.place)}: {each.code} {each.name}: {clean(each.message)}\n"
-            )
+            message = f"{each.code} {each.name}: {clean(each.message)}"
+            write(sys.stdout, f"{clean(each.place)}: {message}\n")
         count, of = len(findings), f"{len(files)} file{'' if len(files) == 1 else 's'}"
         say(f"{count} found in {of}" if count else f"nothing found in {of}")
     return FOUND if findings and not exit_zero else 0
-
-
-def _known_codes(linted: list[str]) -> list[str]:
-    """Codes of all rules: a selection in pyproject.toml is for `run` and `lint` alike."""
-    from fitdoctor.rules import all_rules
-
-    return sorted({*linted, *(rule.code for rule in all_rules())})

@@ -47,7 +47,7 @@ class Status:
         shares = self._shares()
         if not shares:
             return ""
-        parts = [f"{name} {percent(share)}" for name, share in shares.items() if share >= 0.01]
+        parts = [f"{name} {percent(share)}" for name, share in shares.items()]
         return " · ".join([*self._pace(), *parts, *self._machine(), _verdict(shares)])
 
     def lines(self) -> list[str]:
@@ -55,11 +55,7 @@ class Status:
         shares = self._shares()
         if not shares:
             return ["fitdoctor · no step yet", "", "  " + " · ".join(self._machine())]
-        bars = [
-            f"{name} {percent(share)} {'█' * round(share * BAR)}"
-            for name, share in shares.items()
-            if share >= 0.01
-        ]
+        bars = (f"{name} {percent(one)} {'█' * round(one * BAR)}" for name, one in shares.items())
         return [
             " · ".join(["fitdoctor", _verdict(shares), *self._pace()]),
             "  " + "   ".join(bars),
@@ -80,14 +76,14 @@ class Status:
         time, count = self._span()
         if not count or time <= 0:
             return {}
-        wait = sum(_wait(block) for block in self.blocks)
+        wait = sum(map(_wait, self.blocks))
         callbacks = sum(sum(block.get("callbacks") or ()) for block in self.blocks)
-        rest = max(0.0, 1 - (wait + callbacks) / time)
-        return {
+        shares = {
             "waiting for data": min(1.0, wait / time),
             "callbacks": min(1.0, callbacks / time),
-            "step": rest,
+            "step": max(0.0, 1 - (wait + callbacks) / time),
         }
+        return {name: share for name, share in shares.items() if share >= 0.01}
 
     def _machine(self) -> list[str]:
         if len(self.samples) < 2:
@@ -99,30 +95,31 @@ class Status:
             found.append(f"{cores:.1f} of {len(now.get('cores') or [0])} cores")
         if now.get("rss"):
             found.append(size(now["rss"]))
-        for number, gpu in enumerate(now.get("gpu") or ()):
-            if gpu.get("util") is not None:
-                found.append(f"GPU {number} {percent(gpu['util'] / 100)}")
-        return found
+        return found + [
+            f"GPU {number} {percent(gpu['util'] / 100)}"
+            for number, gpu in enumerate(now.get("gpu") or ())
+            if gpu.get("util") is not None
+        ]
 
 
 def _wait(block: dict[str, Any]) -> float:
     """Input wait of a block: measured in the graph, or step by step."""
-    if block.get("graph_wait") is not None:
-        return float(block["graph_wait"])
-    return float(sum(value or 0 for value in block.get("wait") or ()))
+    in_graph: float | None = block.get("graph_wait")
+    return sum(filter(None, block.get("wait") or ())) if in_graph is None else in_graph
 
 
 def _verdict(shares: dict[str, float]) -> str:
-    if shares["waiting for data"] >= LARGE:
+    if shares.get("waiting for data", 0) >= LARGE:
         return "looks input-bound"
-    return "looks callback-bound" if shares["callbacks"] >= LARGE else "the step takes the time"
+    return (
+        "looks callback-bound" if shares.get("callbacks", 0) >= LARGE else "the step takes the time"
+    )
 
 
 class Live(Follower):
     """A panel at the foot of a terminal, plain lines elsewhere."""
 
     def __init__(self, recording: Path) -> None:
-        """Prepare to follow a recording; `start()` begins."""
         self._panel = Panel(sys.stderr) if can_redraw(sys.stderr) else None
         period_s = PLAIN_PERIOD_S if self._panel is None else PERIOD_S
         super().__init__(recording, name="live", period_s=period_s)
@@ -140,6 +137,5 @@ class Live(Follower):
             write(sys.stderr, f"fitdoctor · {text}\n")
 
     def close(self) -> None:
-        """A terminal gets its last lines back."""
         if self._panel is not None:
             self._panel.close()

@@ -25,7 +25,6 @@ class Panel:
     """Lines below everything else; `close` gives their room back."""
 
     def __init__(self, stream: TextIO) -> None:
-        """Nothing is drawn before the first `show`."""
         self._stream = stream
         self._size: os.terminal_size | None = None
         self._rows = 0
@@ -38,9 +37,8 @@ class Panel:
             return
         if size.lines < LEAST_ROWS or size.columns < 1:
             return
-        text = ""
-        if size != self._size or len(lines) != self._rows:
-            text += self._make_room(size, len(lines))
+        is_new = (size, len(lines)) != (self._size, self._rows)
+        room = _make_room(size, len(lines)) if is_new else ""
         self._size, self._rows = size, len(lines)
         first = size.lines - len(lines) + 1
         # The last column stays empty: some terminals wrap as soon as it is written to.
@@ -48,16 +46,16 @@ class Panel:
             f"\x1b[{first + number};1H{_CLEAR_LINE}{line[: size.columns - 1]}"
             for number, line in enumerate(lines)
         )
-        write(self._stream, text + _SAVE + "".join(drawn) + _RESTORE)
-
-    def _make_room(self, size: os.terminal_size, rows: int) -> str:
-        """Scroll so that the last rows are free, and keep what follows out of them."""
-        scroll = _DOWN * rows
-        keep_above = f"\x1b[1;{size.lines - rows}r"
-        return f"{_WHOLE_SCREEN}{scroll}{_SAVE}{keep_above}{_RESTORE}\x1b[{rows}A"
+        write(self._stream, room + _SAVE + "".join(drawn) + _RESTORE)
 
     def close(self) -> None:
         """The whole screen scrolls again, and the panel is gone."""
         if self._size is not None:
             self._size = None
             write(self._stream, _WHOLE_SCREEN + _CLEAR_BELOW)
+
+
+def _make_room(size: os.terminal_size, rows: int) -> str:
+    """Scroll so that the last rows are free, and keep what follows out of them."""
+    keep_above = f"\x1b[1;{size.lines - rows}r"
+    return f"{_WHOLE_SCREEN}{_DOWN * rows}{_SAVE}{keep_above}{_RESTORE}\x1b[{rows}A"

@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fitdoctor.cli.output import COLORS
+from fitdoctor.contract.errors import UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -108,17 +109,16 @@ output_dir = click.option(
 )
 
 
-def _pack_folder(context: click.Context, option: click.Parameter, value: Any) -> str | None:
+def _pack_folder(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """A folder that can hold packs, and what writing them needs."""
     if value is None:
         return None
-    from fitdoctor.contract.errors import UsageError
     from fitdoctor.pack.checksum import functions
 
-    if not str(value) or Path(value).is_file():
-        raise UsageError(f"--pack {str(value)!r}", expected="a folder, new or of earlier packs")
+    if not value or Path(value).is_file():
+        raise UsageError(f"--pack {value!r}", expected="a folder, new or of earlier packs")
     functions()  # the training script will write with it
-    return str(value)
+    return value
 
 
 pack = click.option(

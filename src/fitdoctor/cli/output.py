@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -11,8 +13,11 @@ from fitdoctor.contract.errors import OutputError, UsageError
 from fitdoctor.report.text import for_encoding, without_controls
 
 if TYPE_CHECKING:
+    from fitdoctor.cli.judging import Judged
     from fitdoctor.findings.diagnosed import Diagnosis
+    from fitdoctor.report.proof_file import Proof
 
+Say = Callable[[str], None]
 Color = Literal["auto", "always", "never"]
 COLORS = ("auto", "always", "never")
 FORMATS = (".html", ".json", ".txt", ".csv", ".pftrace")
@@ -25,6 +30,11 @@ def say(text: str, *, prefix: str = "fitdoctor · ") -> None:
         return
     lines = (without_controls(line) for line in text.split("\n"))
     write(sys.stderr, prefix + "\n".join(lines) + "\n")
+
+
+def sayer(*, quiet: bool) -> Say:
+    """`say`, or silence where that was asked for."""
+    return (lambda text: None) if quiet else say
 
 
 def write(stream: TextIO, text: str) -> None:
@@ -70,26 +80,40 @@ def show(diagnosis: Diagnosis, stream: TextIO, *, color: Color, verbose: bool) -
     """Write the screen to a stream."""
     from fitdoctor.report.terminal import render
 
-    text = render(
-        diagnosis,
-        width=terminal_width(stream),
-        color=use_color(color, stream),
-        verbose=verbose,
-    )
-    write(stream, text)
+    width, colored = terminal_width(stream), use_color(color, stream)
+    write(stream, render(diagnosis, width=width, color=colored, verbose=verbose))
 
 
-def check_format(path: Path) -> None:
-    """Refuse an extension that names no format, and a format whose package is missing.
+def checked_outputs(
+    output: Path | None,
+    json_output: Path | None = None,
+    *,
+    force: bool,
+    formats: Sequence[str] = FORMATS,
+) -> list[tuple[Path, str]]:
+    """The files to write, each with the extension of its format.
 
     Raises:
         UsageError: The extension is not known, or an extra is not installed.
+        OutputError: A file exists already or cannot be written.
     """
-    if path.suffix.lower() not in FORMATS:
+    outputs = []
+    if output is not None:
+        _check_format(output, formats)
+        outputs.append((output, output.suffix.lower()))
+    if json_output is not None:
+        outputs.append((json_output, ".json"))
+    for path, _ in outputs:
+        check_writable(path, force=force)
+    return outputs
+
+
+def _check_format(path: Path, formats: Sequence[str]) -> None:
+    if path.suffix.lower() not in formats:
         raise UsageError(
             f"the extension of the output file decides its format; received {path.name!r}",
-            expected=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
-            advice=f"-o {path.with_suffix('.html').name}",
+            expected=f"{', '.join(formats[:-1])} or {formats[-1]}",
+            advice=f"-o {path.with_suffix(formats[0]).name}",
         )
     if path.suffix.lower() == ".pftrace":
         from fitdoctor.report.export.perfetto_trace import check_perfetto
@@ -103,48 +127,24 @@ def check_writable(path: Path, *, force: bool) -> None:
     Raises:
         OutputError: The file exists already or cannot be written.
     """
-    if path.exists() and not path.is_dir() and not force:
+    existed = path.exists()
+    if existed and not path.is_dir() and not force:
         raise OutputError(
             f"{path} exists already and is not overwritten",
             expected="a file name that is not in use",
             advice="another name, or --force",
         )
-    existed = path.exists()
     try:
-        with open(path, "ab"):
-            pass
+        open(path, "ab").close()
         if not existed:
             path.unlink()
     except OSError as error:
         raise _not_written(path, error) from error
 
 
-def write_file(
-    path: Path,
-    diagnosis: Diagnosis,
-    recording: Any,
-    *,
-    suffix: str | None = None,
-    proof: Any = None,
-) -> None:
-    """Write the report to a file, all of it or nothing.
-
-    Args:
-        path: Where to.
-        diagnosis: What was found.
-        recording: What it was found in, for the formats that show every step.
-        suffix: The format, where the name of the file does not say it.
-        proof: The result of `fitdoctor prove`, for the page.
-
-    Raises:
-        OutputError: The file cannot be written.
-    """
-    write_bytes(path, _content(suffix or path.suffix.lower(), diagnosis, recording, proof))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file, all of it or nothing."""
-    write_bytes(path, text.encode("utf-8", "replace"))
+def write_json(path: Path, data: Any) -> None:
+    """Write a JSON file, all of it or nothing."""
+    write_bytes(path, json.dumps(data, indent=2, default=str).encode() + b"\n")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -164,7 +164,9 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise _not_written(path, error) from error
 
 
-def _content(suffix: str, diagnosis: Diagnosis, recording: Any, proof: Any) -> bytes:
+def report_bytes(suffix: str, judged: Judged, proof: Proof | None = None) -> bytes:
+    """The report as a file with this extension; a proof is shown on the page."""
+    diagnosis, recording = judged.diagnosis, judged.recording
     if suffix == ".pftrace":
         from fitdoctor.report.export.perfetto_trace import perfetto_trace
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,33 +23,25 @@ LISTED_SKIPS = 10
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
-class SizeType(click.ParamType[int]):
-    """A number of bytes such as 128MB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        """Read digits and a unit."""
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?)b?", str(value).strip().lower())
-        size = int(float(match[1]) * _UNITS[match[2]]) if match else 0
-        if size < 1:
-            self.fail(f"{value!r} is no size; expected for example 64MB", param, ctx)
-        return size
+def _count_bytes(context: click.Context, option: click.Parameter, value: str) -> int:
+    """Digits and a unit, such as 128MB."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?)b?", value.strip().lower())
+    size = int(float(match[1]) * _UNITS[match[2]]) if match else 0
+    if size < 1:
+        raise click.BadParameter(f"{value!r} is no size; expected for example 64MB")
+    return size
 
 
-class ShapeType(click.ParamType[tuple[int, int]]):
-    """Height and width such as 224x224."""
-
-    name = "shape"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
-        """Read two numbers."""
-        match = re.fullmatch(r"(\d+)x(\d+)", str(value))
-        if match is None or not int(match[1]) or not int(match[2]):
-            self.fail(f"{value!r} is no size; expected HEIGHTxWIDTH, as in 224x224", param, ctx)
-        return int(match[1]), int(match[2])
+def _height_and_width(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> tuple[int, int] | None:
+    """Two numbers, such as 224x224."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d+)x(\d+)", value)
+    if match is None or not int(match[1]) or not int(match[2]):
+        raise click.BadParameter(f"{value!r} is no size; expected HEIGHTxWIDTH, as in 224x224")
+    return int(match[1]), int(match[2])
 
 
 @click.command("pack", short_help="Preprocess once and store as shards that are fast to read.")
@@ -65,7 +58,14 @@ class ShapeType(click.ParamType[tuple[int, int]]):
 @click.option(
     "--map", "map_spec", metavar="MODULE:FUNCTION", help="Applied to every element, once."
 )
-@click.option("--shard-size", type=SizeType(), default="128MB", show_default=True)
+@click.option(
+    "--shard-size",
+    "shard_bytes",
+    metavar="SIZE",
+    callback=_count_bytes,
+    default="128MB",
+    show_default=True,
+)
 @click.option(
     "--workers",
     type=click.IntRange(min=1, max=1024),
@@ -78,7 +78,9 @@ class ShapeType(click.ParamType[tuple[int, int]]):
     "--type", "types", multiple=True, metavar="COLUMN=TYPE", help="The type of a CSV column."
 )
 @click.option("--decode", is_flag=True, help="Store images as pixels instead of as they are.")
-@click.option("--size", type=ShapeType(), metavar="HxW", help="Resize images; needs --decode.")
+@click.option(
+    "--size", callback=_height_and_width, metavar="HxW", help="Resize images; needs --decode."
+)
 @click.option("--unbatch", is_flag=True, help="The function gives batches: store their rows.")
 @click.option("--skip-bad", is_flag=True, help="Leave out items that are bad, and list them.")
 @click.option("--verify", "check", is_flag=True, help="Read everything back and compare.")
@@ -133,24 +135,19 @@ def _column_type(text: str) -> tuple[str, str]:
 
 
 def _pack(opened: Any, dest: Path, how: dict[str, Any], *, quiet: bool) -> Manifest:
-    import time
-
     from fitdoctor.cli.pack_progress import PackProgress
     from fitdoctor.pack.packing import pack
     from fitdoctor.pack.shard import Options
     from fitdoctor.units import size
 
-    how["shard_bytes"] = how.pop("shard_size")
     started = time.monotonic()
     with PackProgress("packing", quiet=quiet) as progress:
         packed = pack(opened, dest, Options(**how), progress)
     manifest, seconds = packed.manifest, time.monotonic() - started
-    text = (
-        f"{manifest.records:,} elements in {len(manifest.shards)} shards, "
-        f"{size(manifest.count_bytes)}"
-    )
     if quiet:
         return manifest
+    shards = f"{len(manifest.shards)} shards, {size(manifest.count_bytes)}"
+    text = f"{manifest.records:,} elements in {shards}"
     if packed.was_finished:
         say(f"{dest} is finished already: {text}")
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+import sys
 from typing import Any
 
 from fitdoctor.pack.packing import Listener
@@ -13,7 +13,6 @@ class PackProgress(Listener):
     """Shows how far a pack is."""
 
     def __init__(self, verb: str, *, quiet: bool) -> None:
-        """Prepare; the bar appears when the plan is made."""
         self._verb, self._quiet = verb, quiet
         self._bar: Any = None
         self._task: Any = None
@@ -21,28 +20,25 @@ class PackProgress(Listener):
         self._drawn_s = -1.0
 
     def __enter__(self) -> PackProgress:
-        """Nothing to do yet: workers are forked before a bar's thread may run."""
+        # Nothing to do yet: workers are forked before a bar's thread may run.
         return self
 
     def begin(self, items: int | None, kept_items: int) -> None:
         """Make the bar; it is drawn at the first report."""
         if self._quiet:
             return
-        import sys
-
+        from rich import progress
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.progress import TimeRemainingColumn as Left
 
         console = Console(file=sys.stderr)
         if not console.is_terminal:
             return
-        self._bar = Progress(
-            TextColumn("fitdoctor · {task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            Left(),
+        self._bar = progress.Progress(
+            progress.TextColumn("fitdoctor · {task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn("{task.fields[rate]}"),
+            progress.TimeRemainingColumn(),
             console=console,
             transient=True,
             # No thread of its own: a process with threads cannot be forked safely.
@@ -51,31 +47,20 @@ class PackProgress(Listener):
         self._task = self._bar.add_task(self._verb, total=items, completed=kept_items, rate="")
 
     def report(self, items: int, count_bytes: int) -> None:
-        """Advance."""
         if self._bar is None:
             return
         if not self._bar.live.is_started:
             self._bar.start()
         self._bytes += count_bytes
         self._bar.advance(self._task, items)
-        task = self._bar.tasks[0]
-        seconds = task.elapsed or 0.0
+        seconds = self._bar.tasks[0].elapsed or 0.0
         if seconds > 0:
             self._bar.update(self._task, rate=f"{size(self._bytes / seconds)}/s")
-        self._refresh_now_and_then(seconds)
-
-    def _refresh_now_and_then(self, seconds: float) -> None:
-        # A stream reports every element.
+        # A stream reports every element: not each of them is drawn.
         if seconds - self._drawn_s >= 0.1:
             self._drawn_s = seconds
             self._bar.refresh()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the bar away."""
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None and self._bar.live.is_started:
             self._bar.stop()

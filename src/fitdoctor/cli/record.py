@@ -5,15 +5,25 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fitdoctor.cli.following import Follower, Progress
+from fitdoctor.cli.live import Live
 from fitdoctor.cli.output import Color, say
+from fitdoctor.contract.errors import FitdoctorError
 from fitdoctor.contract.options import RunOptions
 from fitdoctor.contract.records import Script
+from fitdoctor.launch.launcher import (
+    HANG_GRACE_S,
+    OVERSTAY_GRACE_S,
+    Outcome,
+    command_line,
+    launch,
+)
+from fitdoctor.launch.recording_files import append_exit, begin, create_recording
+from fitdoctor.launch.source_digests import append_sources
 
 if TYPE_CHECKING:
-    from fitdoctor.cli.following import Follower
-    from fitdoctor.launch.launcher import Outcome
     from fitdoctor.launch.sampler import Sampler
 
 
@@ -42,13 +52,13 @@ def record(
     folder: Path | None = None,
 ) -> tuple[Path, Outcome]:
     """Run a script under the recorder: the recording, and how the script ended."""
-    from fitdoctor.launch import recording_files
-    from fitdoctor.launch.launcher import command_line
     from fitdoctor.launch.sampler import describe_machine
 
-    recording = recording_files.create_recording(script.path, folder=folder)
-    recording_files.begin(recording, script, options, describe_machine())
-    verbosity.say(f"recording {script.path} → {_short(recording)}")
+    recording = create_recording(script.path, folder=folder)
+    begin(recording, script, options, describe_machine())
+    cwd = Path.cwd()
+    short = recording.relative_to(cwd) if recording.is_relative_to(cwd) else recording
+    verbosity.say(f"recording {script.path} → {short}")
     command = command_line(script.path, script.argv, module=script.module)
     outcome = _record(command, recording, options, verbosity, stdout)
     if trials is not None and outcome.code == 0:
@@ -60,7 +70,6 @@ def _try_settings(
     command: list[str], recording: Path, backends: tuple[str, ...], verbosity: Verbosity
 ) -> None:
     """What only a fresh process can try, where the recording gives a reason to."""
-    from fitdoctor.contract.errors import FitdoctorError
     from fitdoctor.contract.reader import read_recording
     from fitdoctor.trials.fresh_process import run_trial
     from fitdoctor.trials.suspicion import suspected
@@ -80,13 +89,16 @@ def _record(
     verbosity: Verbosity,
     stdout: int | None,
 ) -> Outcome:
-    from fitdoctor.launch.launcher import HANG_GRACE_S, OVERSTAY_GRACE_S, launch
     from fitdoctor.launch.sampler import Sampler
 
-    watching: list[Sampler | Follower] = _followers(recording, verbosity)
+    watching: list[Sampler | Follower] = []
 
     def watch(pid: int) -> None:
-        watching.insert(0, Sampler(pid, recording))
+        watching.append(Sampler(pid, recording))
+        if not verbosity.quiet and sys.stderr is not None:
+            # A panel gives its room back before the last progress line is written.
+            followers = (Live, Progress) if verbosity.live else (Progress,)
+            watching.extend(follower(recording) for follower in followers)
         for thread in watching:
             thread.start()
 
@@ -97,7 +109,11 @@ def _record(
     finally:
         for thread in watching:
             thread.stop()
-    _finish_recording(recording, outcome)
+    try:
+        append_sources(recording)
+        append_exit(recording, outcome.code, outcome.signal, overstayed=outcome.overstayed)
+    except OSError as error:  # the disk is full, or the script deleted the folder
+        say(f"the recording could not be finished: {error.strerror}")
     if outcome.hung:
         verbosity.say(
             f"the script had ended, but its process hung for {HANG_GRACE_S:.0f} s and was "
@@ -109,31 +125,3 @@ def _record(
             "asked to end; it was terminated"
         )
     return outcome
-
-
-def _followers(recording: Path, verbosity: Verbosity) -> list[Any]:
-    """What shows the recording while it is made."""
-    from fitdoctor.cli.live import Live
-    from fitdoctor.cli.progress import Progress
-
-    if verbosity.quiet or sys.stderr is None:
-        return []
-    # A panel gives its room back before the last progress line is written.
-    return [*([Live(recording)] if verbosity.live else []), Progress(recording)]
-
-
-def _finish_recording(recording: Path, outcome: Outcome) -> None:
-    from fitdoctor.launch.recording_files import append_exit
-    from fitdoctor.launch.source_digests import append_sources
-
-    try:
-        append_sources(recording)
-        append_exit(
-            recording, code=outcome.code, signal=outcome.signal, overstayed=outcome.overstayed
-        )
-    except OSError as error:  # the disk is full, or the script deleted the folder
-        say(f"the recording could not be finished: {error.strerror}")
-
-
-def _short(path: Path) -> str:
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from fitdoctor.cli import options as shared
-from fitdoctor.cli.judging import Choice, Judged, judge, recording_path
+from fitdoctor.cli.judging import Choice, Judged, judge, no_training, recording_path
 from fitdoctor.cli.output import (
     Color,
-    check_format,
-    check_writable,
+    checked_outputs,
+    report_bytes,
     say,
     show,
     write,
-    write_file,
+    write_bytes,
 )
-from fitdoctor.contract.errors import RecordingError
 
 if TYPE_CHECKING:
-    from fitdoctor.findings.diagnosed import Diagnosis
     from fitdoctor.report.proof_file import Proof
 
 
@@ -44,9 +42,9 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Write the steps as TensorBoard scalars into a folder.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
+@shared.json_only
 @shared.force
-@click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
+@shared.verbose
 @shared.rule_options
 @shared.no_source
 @shared.output_dir
@@ -68,16 +66,23 @@ def command(
     color: Color,
 ) -> None:
     """Show the newest recording of this folder, or REC, again."""
-    if output is not None:
-        check_format(output)
-        check_writable(output, force=force)
+    checked_outputs(output, force=force)
     if open_page and output is not None and output.suffix.lower() != ".html":
         raise click.UsageError("--open shows a page; give -o a name that ends in .html")
     path = recording_path(recording, output_dir)
     judged = judge(path, Choice(select, ignore, no_source))
     if open_page and output is None:
         output = path.with_suffix(".html")
-    _write(judged, output, proof, tensorboard, path.parent)
+    suffix = output.suffix.lower() if output is not None else ""
+    shown = _shown_proof(proof, suffix == ".html", path.parent, judged)
+    if output is not None:
+        write_bytes(output, report_bytes(suffix, judged, shown))
+        say(f"wrote {output}")
+    if tensorboard is not None:
+        from fitdoctor.report.export.tensorboard_scalars import write_scalars
+
+        count = write_scalars(judged.recording, tensorboard)
+        say(f"wrote {count} run{'' if count == 1 else 's'} to {tensorboard}")
     if as_json:
         from fitdoctor.report.machine import to_text
 
@@ -90,43 +95,16 @@ def command(
         show(judged.diagnosis, sys.stdout, color=color, verbose=verbose)
 
 
-def existing(recording: Path | None) -> Path:
-    """The recording that was asked for, or the newest one.
+def _shown_proof(given: Path | None, page: bool, folder: Path, judged: Judged) -> Proof | None:
+    """The proof for the page: the one given, or the newest one of the script."""
+    from fitdoctor.report.kept_proofs import kept_proof
+    from fitdoctor.report.proof_file import read_proof
 
-    Raises:
-        RecordingError: There is none.
-    """
-    from fitdoctor.cli.config import recordings_folder
-
-    return recording_path(recording, recordings_folder())
-
-
-def _write(
-    judged: Judged,
-    output: Path | None,
-    proof: Path | None,
-    tensorboard: Path | None,
-    folder: Path,
-) -> None:
-    found: Proof | None = None
-    if proof is not None:
-        from fitdoctor.report.proof_file import read_proof
-
-        if output is None or output.suffix.lower() != ".html":
-            raise click.UsageError("--proof is shown on the page: add -o report.html or --open")
-        found = read_proof(proof)
-    elif output is not None and output.suffix.lower() == ".html":
-        from fitdoctor.report.kept_proofs import kept_proof
-
-        found = kept_proof(folder, judged.recording)
-    if output is not None:
-        write_file(output, judged.diagnosis, judged.recording, proof=found)
-        say(f"wrote {output}")
-    if tensorboard is not None:
-        from fitdoctor.report.export.tensorboard_scalars import write_scalars
-
-        count = write_scalars(judged.recording, tensorboard)
-        say(f"wrote {count} run{'' if count == 1 else 's'} to {tensorboard}")
+    if given is None:
+        return kept_proof(folder, judged.recording) if page else None
+    if not page:
+        raise click.UsageError("--proof is shown on the page: add -o report.html or --open")
+    return read_proof(given)
 
 
 def _open(page: Path) -> None:
@@ -134,13 +112,3 @@ def _open(page: Path) -> None:
 
     if not webbrowser.open(page.resolve().as_uri()):
         say(f"no web browser was found; open {page} in one")
-
-
-def no_training(diagnosis: Diagnosis) -> RecordingError:
-    """What to say about a script in which nothing was trained."""
-    return RecordingError(
-        f"no Keras training was seen in {diagnosis.script}",
-        expected="fit, evaluate, predict or train_on_batch of a Keras model, or a loop over "
-        "a tf.data dataset or a torch DataLoader",
-        advice="run the script that trains; one that another process starts is not seen",
-    )

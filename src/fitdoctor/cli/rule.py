@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from fitdoctor.cli import options as shared
-from fitdoctor.cli.completion import rule_codes
 from fitdoctor.cli.output import Color, terminal_width, use_color, write
 from fitdoctor.contract.errors import UsageError
+
+if TYPE_CHECKING:
+    from fitdoctor.rules.rule import Rule
 
 _MARKS = {"safe": "[*]", "unsafe": "[!]", "advice": "   "}
 
 
 @click.command("rule", short_help="Explain a rule, or list them all.")
-@click.argument("code", required=False, shell_complete=rule_codes)
+@click.argument("code", required=False, shell_complete=shared.rule_codes)
 @click.option("--all", "show_all", is_flag=True, help="List all rules.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
+@shared.json_only
 @shared.color
 def command(*, code: str | None, show_all: bool, as_json: bool, color: Color) -> None:
     """Explain the rule with this CODE (IN002) or name (serial-reads)."""
@@ -32,25 +34,23 @@ def command(*, code: str | None, show_all: bool, as_json: bool, color: Color) ->
         )
     from fitdoctor.rules import all_rules
 
-    rules = sorted(all_rules(), key=lambda rule: str(rule.code))
-    if code is None:
-        text = _json([_as_data(rule) for rule in rules]) if as_json else _list(rules)
-        write(sys.stdout, text)
-        return
-    rule = _find(rules, code)
+    rules = sorted(all_rules(), key=lambda rule: rule.code)
+    found = [_find(rules, code)] if code is not None else rules
     if as_json:
-        write(sys.stdout, _json(_as_data(rule)))
+        data = [_as_data(rule) for rule in found]
+        write(sys.stdout, json.dumps(data if code is None else data[0], indent=2) + "\n")
+    elif code is None:
+        write(sys.stdout, _list(rules))
     else:
-        _show_page(rule, color)
+        _show_page(found[0], color)
 
 
-def _find(rules: list[Any], wanted: str) -> Any:
-    known = {str(rule.code).lower(): rule for rule in rules}
-    known |= {str(rule.name).lower(): rule for rule in rules}
+def _find(rules: list[Rule], wanted: str) -> Rule:
+    known = {name.lower(): rule for rule in rules for name in (rule.code, rule.name)}
     if wanted.lower() in known:
         return known[wanted.lower()]
     close = get_close_matches(wanted.lower(), known, n=3, cutoff=0.5)
-    codes = list(dict.fromkeys(str(known[name].code) for name in close))
+    codes = list(dict.fromkeys(known[name].code for name in close))
     raise UsageError(
         f"there is no rule {wanted!r}",
         expected=f"close to it: {', '.join(codes)}" if codes else "the code or name of a rule",
@@ -58,30 +58,19 @@ def _find(rules: list[Any], wanted: str) -> Any:
     )
 
 
-def _as_data(rule: Any) -> dict[str, str]:
-    return {
-        "code": rule.code,
-        "name": rule.name,
-        "summary": rule.summary,
-        "safety": rule.safety,
-        "page": _page(rule),
-    }
+def _as_data(rule: Rule) -> dict[str, str]:
+    fields = ("code", "name", "summary", "safety")
+    return {name: getattr(rule, name) for name in fields} | {"page": _page(rule)}
 
 
-def _page(rule: Any) -> str:
+def _page(rule: Rule) -> str:
     """The rule's own page, and what can be seen of it without running."""
     from fitdoctor.lint.lint_page import section
 
-    seen = section(str(rule.code))
-    page = str(rule.page).strip()
-    return f"{page}\n\n{seen}".strip() + "\n"
+    return f"{rule.page.strip()}\n\n{section(rule.code)}".strip() + "\n"
 
 
-def _json(data: Any) -> str:
-    return json.dumps(data, indent=2) + "\n"
-
-
-def _list(rules: list[Any]) -> str:
+def _list(rules: list[Rule]) -> str:
     width = max((len(rule.name) for rule in rules), default=0)
     return "".join(
         f"{rule.code} {_MARKS[rule.safety]} {rule.name:<{width}}  {rule.summary}\n"
@@ -89,7 +78,7 @@ def _list(rules: list[Any]) -> str:
     )
 
 
-def _show_page(rule: Any, color: Color) -> None:
+def _show_page(rule: Rule, color: Color) -> None:
     page = _page(rule)
     if not (sys.stdout.isatty() or color == "always"):
         write(sys.stdout, page)

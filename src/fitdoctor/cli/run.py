@@ -3,54 +3,22 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fitdoctor.cli import options as shared
-from fitdoctor.cli.judging import Choice
-from fitdoctor.cli.output import check_format, check_writable, show, write_file
+from fitdoctor.cli.judging import Choice, judge, no_training
+from fitdoctor.cli.output import checked_outputs, report_bytes, show, write_bytes
 from fitdoctor.cli.record import Verbosity, record
-from fitdoctor.cli.script_command import ScriptCommand
+from fitdoctor.cli.script_command import script_command
+from fitdoctor.cli.target import check_target, misplaced_option
 from fitdoctor.contract.options import RunOptions
 from fitdoctor.contract.records import Script
 
-NO_TRAINING = 2
 
-
-@dataclass(frozen=True)
-class Target:
-    """What is run, and where its recording goes."""
-
-    script: Script
-    folder: Path | None
-
-
-@dataclass(frozen=True)
-class Output:
-    """One file that the result goes to."""
-
-    path: Path
-    suffix: str
-
-
-@dataclass(frozen=True)
-class Reporting:
-    """What is made of the recording: which rules, which files."""
-
-    outputs: list[Output]
-    choice: Choice
-
-
-@click.command(
-    "run",
-    cls=ScriptCommand,
-    context_settings={"allow_interspersed_args": False},
-    short_help="Run a script and say why its training is slow.",
-)
-@shared.module
+@script_command("run", "Run a script and say why its training is slow.")
 @shared.file_option(
     "-o",
     "--output",
@@ -80,18 +48,14 @@ class Reporting:
 )
 @click.option("--live", is_flag=True, help="Show step time and its parts while training runs.")
 @shared.quiet
-@click.option("-v", "--verbose", is_flag=True, help="Also show the evidence and the machine.")
+@shared.verbose
 @shared.rule_options
 @shared.no_source
 @shared.output_dir
 @shared.color
-@click.argument("script")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def command(
     *,
-    script: str,
-    args: tuple[str, ...],
-    module: bool,
+    script: Script,
     output: Path | None,
     json_output: Path | None,
     force: bool,
@@ -111,81 +75,42 @@ def command(
     Arguments after SCRIPT belong to the script, except for fitdoctor options that it does not
     know. Its stdout, stdin and exit code stay its own; the result is shown on stderr.
     """
-    from fitdoctor.cli.target import check_module, check_script
-
-    (check_module if module else check_script)(script)
-    choice = Choice(select, ignore, no_source)
-    if select or ignore:
-        from fitdoctor.cli.judging import chosen_rules
-
-        chosen_rules(choice)
-    reporting = Reporting(_checked_outputs(output, json_output, force=force), choice)
-    options = RunOptions(budget_s=budget, keep_running=keep_running, probes=not no_probes)
-    target = Target(Script(script, args, module), output_dir)
-    trials = None if no_trials or no_probes or keep_running else backends
-    _run(target, options, reporting, Verbosity(**verbosity), trials)
-
-
-def _checked_outputs(output: Path | None, json_output: Path | None, *, force: bool) -> list[Output]:
-    outputs = []
-    if output is not None:
-        check_format(output)
-        outputs.append(Output(output, output.suffix.lower()))
-    if json_output is not None:
-        outputs.append(Output(json_output, ".json"))
-    for each in outputs:
-        check_writable(each.path, force=force)
-    return outputs
-
-
-def _run(
-    target: Target,
-    options: RunOptions,
-    reporting: Reporting,
-    verbosity: Verbosity,
-    trials: tuple[str, ...] | None,
-) -> None:
+    from fitdoctor.cli import show_error
     from fitdoctor.launch.launcher import end_like
 
-    recording, outcome = record(
-        target.script, options, verbosity, trials=trials, folder=target.folder
-    )
-    failure = _report_safely(recording, target, reporting, verbosity)
-    if failure and (outcome.code == 0 or outcome.overstayed):
-        sys.exit(failure)
+    check_target(script)
+    choice = Choice(select, ignore, no_source)
+    if select or ignore:
+        choice.rules()  # a code that is not known is refused before the run
+    outputs = checked_outputs(output, json_output, force=force)
+    options = RunOptions(budget_s=budget, keep_running=keep_running, probes=not no_probes)
+    shown = Verbosity(**verbosity)
+    trials = None if no_trials or no_probes or keep_running else backends
+    recording, outcome = record(script, options, shown, trials=trials, folder=output_dir)
+    try:
+        _report(recording, script, choice, outputs, shown)
+    except Exception as error:  # noqa: BLE001 - shown, and the script's own failure still counts
+        failure = show_error(error)
+        if outcome.code == 0 or outcome.overstayed:
+            sys.exit(failure)
     end_like(outcome)
 
 
-def _report_safely(
-    recording: Path, target: Target, reporting: Reporting, verbosity: Verbosity
-) -> int:
-    """Report, and return an exit code of ours: the script's own failure must not be lost."""
-    from fitdoctor.cli import show_error
-
-    try:
-        return _report(recording, target, reporting, verbosity)
-    except Exception as error:  # noqa: BLE001 - shown, and the script's end still counts
-        return show_error(error)
-
-
-def _report(recording: Path, target: Target, reporting: Reporting, verbosity: Verbosity) -> int:
-    from fitdoctor.cli.judging import judge
-    from fitdoctor.cli.target import misplaced_option
-
-    judged = judge(recording, reporting.choice)
-    diagnosis = judged.diagnosis
-    for output in reporting.outputs:
-        write_file(output.path, diagnosis, judged.recording, suffix=output.suffix)
-    if not diagnosis.workloads:
-        from fitdoctor.cli import show_error
-        from fitdoctor.cli.report import no_training
-
-        show_error(no_training(diagnosis))
-        return NO_TRAINING
+def _report(
+    recording: Path,
+    script: Script,
+    choice: Choice,
+    outputs: list[tuple[Path, str]],
+    verbosity: Verbosity,
+) -> None:
+    judged = judge(recording, choice)
+    for path, suffix in outputs:
+        write_bytes(path, report_bytes(suffix, judged))
+    if not judged.diagnosis.workloads:
+        raise no_training(judged.diagnosis)
     if not verbosity.quiet:
-        show(diagnosis, sys.stderr, color=verbosity.color, verbose=verbosity.verbose)
-    for output in reporting.outputs:
-        verbosity.say(f"wrote {output.path}")
-    if misplaced := misplaced_option(target.script.argv):
+        show(judged.diagnosis, sys.stderr, color=verbosity.color, verbose=verbosity.verbose)
+    for path, _ in outputs:
+        verbosity.say(f"wrote {path}")
+    if misplaced := misplaced_option(script.argv):
         verbosity.say(f"{misplaced} was passed to your script; put fitdoctor's options before it")
-    return 0

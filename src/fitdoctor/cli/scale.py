@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fitdoctor.cli.judging import recording_path
 from fitdoctor.cli.output import write
-from fitdoctor.cli.script_command import ScriptCommand
+from fitdoctor.cli.script_command import ScriptCommand, script_args
 from fitdoctor.contract.errors import RecordingError, UsageError
 
 if TYPE_CHECKING:
@@ -42,10 +43,7 @@ SERVICE = """\
 
 
 @click.command(
-    "scale",
-    cls=ScriptCommand,
-    context_settings={"allow_interspersed_args": False},
-    short_help="How many cores the input needs to keep the step fed.",
+    "scale", cls=ScriptCommand, short_help="How many cores the input needs to keep the step fed."
 )
 @click.option(
     "--service",
@@ -56,7 +54,7 @@ SERVICE = """\
     "--apply", is_flag=True, help="Write that edit; `fitdoctor fix --undo` takes it back."
 )
 @click.argument("what", required=False, metavar="[SCRIPT|REC]", type=click.Path(path_type=Path))
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@script_args
 def command(*, what: Path | None, args: tuple[str, ...], service: str | None, apply: bool) -> None:
     """Say how many cores the input of a training needs, from its measured costs.
 
@@ -65,7 +63,6 @@ def command(*, what: Path | None, args: tuple[str, ...], service: str | None, ap
     """
     from fitdoctor.analysis.build_view import view_of
     from fitdoctor.contract.reader import read_recording
-    from fitdoctor.launch.recording_files import newest
     from fitdoctor.pricing.scale_out import scale_out
 
     _check_service(service, apply=apply)
@@ -73,13 +70,13 @@ def command(*, what: Path | None, args: tuple[str, ...], service: str | None, ap
         run = [sys.executable, "-m", "fitdoctor", "run", "-q", str(what), *args]
         subprocess.run(run, check=False)
         what = None
-    path = what if what is not None else newest()
-    if not path.is_file():
-        raise RecordingError(f"there is no recording {path}", advice="fitdoctor scale train.py")
+    path = recording_path(what)
     recording = read_recording(path)
-    views = [view_of(recording, workload) for workload in recording.workloads]
-    found = [(view, scale_out(view)) for view in views if view is not None]
-    measured = [(view, need) for view, need in found if need is not None]
+    measured = [
+        (view, need)
+        for workload in recording.workloads
+        if (view := view_of(recording, workload)) and (need := scale_out(view))
+    ]
     if not measured:
         raise RecordingError(
             f"{path} has no training whose step and loader were both measured",
@@ -111,7 +108,7 @@ def _edit(recording: Recording, views: Sequence[View], service: str, *, apply: b
     from fitdoctor.cures.writing import write_patch
 
     roots = project_roots(recording)
-    patches = [served_patch(view.stages, service, roots) for view in views]
+    patches = (served_patch(view.stages, service, roots) for view in views)
     patch = next((one for one in patches if one is not None), None)
     if patch is None:
         raise UsageError(
@@ -168,11 +165,11 @@ def scale_text(view: View, need: ScaleOut) -> str:
             "them: pack the input once (fitdoctor pack) so that less is left to do"
         )
     else:
-        count = need.helpers
-        lines.append(
-            f"  the cores of this host are the limit: worker processes on it would share the same "
-            f"{view.cpus}"
-        )
-        lines.append(f"  {count} more host{'' if count == 1 else 's'} like this would feed it:")
-        lines.append(SERVICE.format(place=place).rstrip("\n"))
+        count = f"{need.helpers} more host{'' if need.helpers == 1 else 's'}"
+        lines += [
+            "  the cores of this host are the limit: worker processes on it would share the same "
+            f"{view.cpus}",
+            f"  {count} like this would feed it:",
+            SERVICE.format(place=place).rstrip("\n"),
+        ]
     return "\n".join(lines) + "\n"

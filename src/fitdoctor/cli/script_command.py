@@ -20,17 +20,8 @@ from click.shell_completion import CompletionItem
 from fitdoctor.contract.records import Script
 
 # Libraries that make options of names in the code: their scripts may mean any option.
-MAKE_OPTIONS = (
-    "absl",
-    "docopt",
-    "fire",
-    "hydra",
-    "jsonargparse",
-    "simple_parsing",
-    "typer",
-    "tyro",
-)
-_MAKES_OPTIONS = re.compile(rf"^\s*(?:import|from)\s+(?:{'|'.join(MAKE_OPTIONS)})\b", re.MULTILINE)
+_LIBRARIES = "absl|docopt|fire|hydra|jsonargparse|simple_parsing|typer|tyro"
+_MAKES_OPTIONS = re.compile(rf"^\s*(?:import|from)\s+(?:{_LIBRARIES})\b", re.MULTILINE)
 # Files beside the script that are looked at for options, and how much of each.
 MOST_FILES = 300
 MOST_BYTES = 1_000_000
@@ -50,40 +41,34 @@ class ScriptCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def _script_at(self, args: list[str]) -> int | None:
-        index = 0
-        while index < len(args):
-            word = args[index]
+        words = enumerate(args)
+        for index, word in words:
             if word == "--":
                 return None
             if not word.startswith("-") or word == "-":
                 return index
-            index += 2 if self._takes_next(word) else 1
+            if self._takes_next(word):
+                next(words, None)
         return None
 
     def _split(self, args: list[str], script: Path) -> tuple[list[str], list[str]]:
         """Options of ours, each with its value, and the rest."""
         ours: list[str] = []
         theirs: list[str] = []
-        index = 0
-        while index < len(args):
-            word = args[index]
+        words = iter(args)
+        for word in words:
             if word == "--":
-                break
-            if self._option(word) is None or _may_mean(script, word.partition("=")[0]):
+                theirs += [word, *words]
+            elif self._option(word) is None or _may_mean(script, word.partition("=")[0]):
                 theirs.append(word)
-                index += 1
-                continue
-            length = 2 if self._takes_next(word) else 1
-            ours.extend(args[index : index + length])
-            index += length
-        return ours, [*theirs, *args[index:]]
+            else:
+                ours += [word, *islice(words, self._takes_next(word))]
+        return ours, theirs
 
     def _option(self, word: str) -> click.Option | None:
         name = word.partition("=")[0] if word.startswith("--") else word
-        for parameter in self.params:
-            if isinstance(parameter, click.Option) and name in parameter.opts:
-                return parameter
-        return None
+        options = (one for one in self.params if isinstance(one, click.Option))
+        return next((option for option in options if name in option.opts), None)
 
     def _takes_next(self, word: str) -> bool:
         option = self._option(word)
@@ -98,7 +83,9 @@ def script_command(
     def decorate(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
         def command(*, script: str | None, args: tuple[str, ...], module: bool, **more: Any) -> Any:
-            return function(script=Script(script, args, module) if script is not None else None, **more)
+            return function(
+                script=Script(script, args, module) if script is not None else None, **more
+            )
 
         command = script_args(command)
         command = click.argument("script", required=required, shell_complete=_file_names)(command)
@@ -115,9 +102,7 @@ def _file_names(ctx: click.Context, param: click.Parameter, start: str) -> list[
     return [CompletionItem(start, type="file")]
 
 
-script_args = click.argument(
-    "args", nargs=-1, type=click.UNPROCESSED, shell_complete=_file_names
-)
+script_args = click.argument("args", nargs=-1, type=click.UNPROCESSED, shell_complete=_file_names)
 
 
 def _may_mean(script: Path, option: str) -> bool:

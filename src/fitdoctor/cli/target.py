@@ -21,30 +21,21 @@ def check_target(script: Script) -> None:
     """Refuse a script or module that python could not start.
 
     Raises:
-        UsageError: It cannot be started.
+        UsageError: There is none, it is a folder, or it is not a Python file.
     """
     if script.module:
         _check_module(script.path)
-    else:
-        check_script(script.path)
-
-
-def check_script(script: str) -> None:
-    """Refuse a script that python could not start.
-
-    Raises:
-        UsageError: It does not exist, is a folder, or is not a Python file.
-    """
-    path = Path(script)
+        return
+    path = Path(script.path)
     if path.is_dir():
         raise UsageError(
-            f"{script} is a folder",
+            f"{script.path} is a folder",
             expected="a Python script",
             advice=f"fitdoctor run {path / 'train.py'}",
         )
     if not path.exists():
         raise UsageError(
-            f"there is no script {script} in {os.getcwd()}",
+            f"there is no script {script.path} in {os.getcwd()}",
             expected="the path of a Python script, or -m and a module",
             advice="fitdoctor run train.py",
         )
@@ -52,20 +43,21 @@ def check_script(script: str) -> None:
         is_python = _is_python(path)
     except OSError as error:
         raise UsageError(
-            f"cannot read {script}: {error.strerror}",
+            f"cannot read {script.path}: {error.strerror}",
             expected="a script that you may read",
-            advice=f"ls -l {script}",
+            advice=f"ls -l {script.path}",
         ) from error
     if not is_python:
         raise UsageError(
-            f"{script} is not a Python script",
+            f"{script.path} is not a Python script",
             expected="Python source text",
             advice="the script that you would start with python",
         )
 
 
 def _is_python(path: Path) -> bool:
-    start = path.read_bytes()[: len(importlib.util.MAGIC_NUMBER)]
+    with open(path, "rb") as file:
+        start = file.read(4)
     # What python also runs: compiled files and zipped applications.
     if start == importlib.util.MAGIC_NUMBER or zipfile.is_zipfile(path):
         return True

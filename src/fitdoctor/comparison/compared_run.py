@@ -20,12 +20,17 @@ class Measured:
     """One workload; times in nanoseconds per step, None where not measured."""
 
     kind: str
-    place: str  # file and line, without its folder
+    place: str  # file and line, without its folder; empty where not known
     step: Interval | None
     ceiling_ns: float | None
     parts: dict[str, float] | None
     verdict: str
     findings: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """What it is, and where."""
+        return f"{self.kind} ({self.place or 'place not known'})"
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,7 @@ def _measured(workload: dict[str, Any]) -> Measured:
 
 def _step(workload: dict[str, Any], parts: dict[str, float]) -> Interval | None:
     cost = workload.get("cost_ns") or {}
-    numbers = [_number(cost.get(key)) for key in ("value", "low", "high")]
-    value, low, high = numbers
+    value, low, high = (_number(cost.get(key)) for key in ("value", "low", "high"))
     if value is not None and low is not None and high is not None:
         return Interval(value, low, high)
     total = sum(parts.values())

@@ -83,22 +83,19 @@ def broken(condition: Condition, pairs: list[Pair]) -> list[str]:
     Raises:
         UsageError: It could be checked on no workload, or what it is about was not measured.
     """
-    fitting = [pair for pair in pairs if _applies(condition, pair)]
+    # A change needs both sides, and every limit the side that it is about.
+    is_change = condition.unit == "x"
+    fitting = [pair for pair in pairs if pair.after and (pair.before or not is_change)]
     if not fitting:
         raise UsageError(
             f"{condition.text!r} cannot be checked: no workload is on "
-            + ("both sides" if condition.unit == "x" else "that side"),
+            + ("both sides" if is_change else "that side"),
             expected="the same training before and after"
-            if condition.unit == "x"
+            if is_change
             else "a recording in which something was trained",
             advice="two recordings, or a limit such as 50ms",
         )
     return [reason for pair in fitting if (reason := broken_by(condition, pair))]
-
-
-def _applies(condition: Condition, pair: Pair) -> bool:
-    """A change needs both sides, and every limit the side that it is about."""
-    return pair.after is not None and (condition.unit != "x" or pair.before is not None)
 
 
 def broken_by(condition: Condition, pair: Pair) -> str:
@@ -109,13 +106,14 @@ def broken_by(condition: Condition, pair: Pair) -> str:
     """
     if pair.after is None:
         return ""
+    name = f"{condition.quantity} of {pair.after.title}"
     value = _value(condition, pair.after, "after")
     if condition.unit == "x":
         if pair.before is None:
             return ""
         before = _value(condition, pair.before, "before")
         if before <= 0:
-            return "" if value <= 0 else f"{_name(condition, pair)} was nothing and is now there"
+            return "" if value <= 0 else f"{name} was nothing and is now there"
         value = value / before
     elif condition.unit == "%":
         step = pair.after.step
@@ -124,7 +122,7 @@ def broken_by(condition: Condition, pair: Pair) -> str:
         value = value / step.value * 100
     if not _COMPARE[condition.sign](value, condition.limit):
         return ""
-    return f"{_name(condition, pair)} is {_words(condition, value)}"
+    return f"{name} is {_words(condition, value)}"
 
 
 def _value(condition: Condition, side: Measured, which: str) -> float:
@@ -155,11 +153,6 @@ def _words(condition: Condition, value: float) -> str:
     return duration(value) if condition.unit == "ns" else f"{value:.0f}"
 
 
-def _name(condition: Condition, pair: Pair) -> str:
-    either = pair.either
-    return f"{condition.quantity} of {either.kind} ({either.place or 'place not known'})"
-
-
 def _bad(text: str, reason: str) -> UsageError:
     return UsageError(
         f"the condition {text!r} cannot be read: {reason}",
@@ -171,7 +164,7 @@ def _bad(text: str, reason: str) -> UsageError:
 def _unmeasured(condition: Condition, side: Measured, which: str) -> UsageError:
     return UsageError(
         f"{condition.text!r} cannot be checked: {condition.quantity} was not measured {which} "
-        f"in {side.kind} ({side.place or 'place not known'})",
+        f"in {side.title}",
         expected="two runs that were long enough to be judged",
         advice="a longer run, or another condition",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 from fitdoctor.comparison.compared_run import Measured, Side
 from fitdoctor.intervals import Interval
@@ -37,19 +38,11 @@ def pairs(before: Side, after: Side) -> list[Pair]:
     """Match by kind and place, then by kind in order: a line moves when a file is edited."""
     left = list(after.workloads)
     matched: dict[int, Measured] = {}
-    for same in (_same_place, _same_kind):
+    for key in (attrgetter("kind", "place"), attrgetter("kind")):
         for index, workload in enumerate(before.workloads):
-            found = next((other for other in left if same(workload, other)), None)
+            found = next((other for other in left if key(other) == key(workload)), None)
             if index not in matched and found is not None:
                 matched[index] = found
                 left.remove(found)
     found_pairs = [Pair(one, matched.get(index)) for index, one in enumerate(before.workloads)]
     return found_pairs + [Pair(None, other) for other in left]
-
-
-def _same_place(one: Measured, other: Measured) -> bool:
-    return one.kind == other.kind and one.place == other.place
-
-
-def _same_kind(one: Measured, other: Measured) -> bool:
-    return one.kind == other.kind

@@ -26,7 +26,7 @@ def budget_text(side: Side) -> str:
 
 
 def _alone(workload: Measured) -> Iterator[str]:
-    yield f"{clean(workload.kind)} ({clean(workload.place) or 'place not known'})"
+    yield clean(workload.title)
     yield f"  step      {_time(workload.step)}"
     yield f"  verdict   {clean(workload.verdict)}"
     if workload.findings:
@@ -51,7 +51,7 @@ def change_words(ratio: Interval | None) -> str:
 
 
 def _lines(pair: Pair) -> Iterator[str]:
-    yield f"{clean(pair.either.kind)} ({clean(pair.either.place) or 'place not known'})"
+    yield clean(pair.either.title)
     if pair.before is None or pair.after is None:
         yield f"  only {'after' if pair.before is None else 'before'}"
         return

@@ -10,10 +10,12 @@ import functools
 import re
 import types
 import typing
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 Record = TypeVar("Record")
+Decoder = Callable[[Any], Any]
 
 _SIZE = re.compile(r"[1-9][0-9]{0,17}")
 
@@ -64,7 +66,7 @@ def decode_known(kind: type[Record], value: Any) -> Record:
     """As `decode`, but what does not fit is left out, since every field has a default."""
     given = value if isinstance(value, dict) else {}
     kept: dict[str, Any] = {}
-    for name, decoder, _ in _plan(cast(Any, kind)):
+    for name, decoder, *_ in _plan(cast(Any, kind)):
         if name in given:
             try:
                 kept[name] = decoder(given[name])
@@ -87,7 +89,7 @@ def _fields(kind: Any) -> tuple[Any, ...]:
 
 
 @functools.cache
-def _decoder(kind: Any) -> typing.Callable[[Any], Any]:
+def _decoder(kind: Any) -> Decoder:
     """The function that checks and converts one type; made once for each."""
     origin = get_origin(kind)
     if is_dataclass(kind):
@@ -101,56 +103,44 @@ def _decoder(kind: Any) -> typing.Callable[[Any], Any]:
     if origin in (Union, types.UnionType):
         return functools.partial(_union, tuple(_decoder(one) for one in get_args(kind)))
     if origin is tuple:
-        return _tuple_decoder(get_args(kind))
+        first, *others = get_args(kind)
+        if others == [Ellipsis]:
+            return functools.partial(_sequence, _decoder(first))
+        return functools.partial(_fixed, (_decoder(first), *map(_decoder, others)))
     if origin is dict:
         return functools.partial(_mapping, *map(_decoder, get_args(kind)))
     raise TypeError(f"the contract has no decoder for {kind}")
 
 
-def _tuple_decoder(arguments: tuple[Any, ...]) -> typing.Callable[[Any], Any]:
-    if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return functools.partial(_sequence, _decoder(arguments[0]))
-    return functools.partial(_fixed, tuple(_decoder(one) for one in arguments))
-
-
 @functools.cache
-def _plan(kind: Any) -> tuple[tuple[str, typing.Callable[[Any], Any], bool], ...]:
-    """Per field: its name, its decoder, and whether it must be there."""
+def _plan(kind: Any) -> tuple[tuple[str, Decoder, bool, bool], ...]:
+    """Per field: its name, its decoder, whether it has a default, and whether it may be None."""
     hints = typing.get_type_hints(kind, include_extras=True)
     return tuple(
         (
             one.name,
             _decoder(hints[one.name]),
-            one.default is MISSING
-            and one.default_factory is MISSING
-            and type(None) not in get_args(hints[one.name]),
+            one.default is not MISSING or one.default_factory is not MISSING,
+            type(None) in get_args(hints[one.name]),
         )
         for one in _fields(kind)
-    )
-
-
-@functools.cache
-def _optional_without_default(kind: Any) -> tuple[str, ...]:
-    return tuple(
-        one.name
-        for one in _fields(kind)
-        if one.default is MISSING and one.default_factory is MISSING
     )
 
 
 def _object(kind: Any, value: Any) -> Any:
     if not isinstance(value, dict):
         raise BadValue(f"{kind.__name__} is not an object")
-    # A field that may be None and has no default is None where it is missing.
-    found: dict[str, Any] = dict.fromkeys(_optional_without_default(kind))
-    for name, decoder, needed in _plan(kind):
+    found: dict[str, Any] = {}
+    for name, decoder, has_default, may_be_none in _plan(kind):
         if name in value:
             try:
                 found[name] = decoder(value[name])
             except BadValue as error:
                 raise BadValue(f"{kind.__name__}.{name}: {error}") from None
-        elif needed:
+        elif not has_default and not may_be_none:
             raise BadValue(f"{kind.__name__}.{name} is missing")
+        elif not has_default:
+            found[name] = None
     return kind(**found)
 
 
@@ -201,7 +191,7 @@ def _one_of(allowed: tuple[Any, ...], value: Any) -> Any:
     return value
 
 
-def _union(decoders: tuple[typing.Callable[[Any], Any], ...], value: Any) -> Any:
+def _union(decoders: tuple[Decoder, ...], value: Any) -> Any:
     reasons = []
     for decoder in decoders:
         try:
@@ -211,21 +201,19 @@ def _union(decoders: tuple[typing.Callable[[Any], Any], ...], value: Any) -> Any
     raise BadValue(reasons[0])
 
 
-def _sequence(decoder: typing.Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
+def _sequence(decoder: Decoder, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         raise BadValue(f"{_shown(value)} is not a list")
     return tuple(map(decoder, value))
 
 
-def _fixed(decoders: tuple[typing.Callable[[Any], Any], ...], value: Any) -> tuple[Any, ...]:
+def _fixed(decoders: tuple[Decoder, ...], value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple) or len(value) != len(decoders):
         raise BadValue(f"{_shown(value)} is not a list of {len(decoders)}")
     return tuple(decoder(one) for decoder, one in zip(decoders, value, strict=True))
 
 
-def _mapping(
-    key_decoder: typing.Callable[[Any], str], decoder: typing.Callable[[Any], Any], value: Any
-) -> dict[str, Any]:
+def _mapping(key_decoder: Decoder, decoder: Decoder, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadValue(f"{_shown(value)} is not an object")
     return {key_decoder(key): decoder(one) for key, one in value.items()}
@@ -236,14 +224,14 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-_SCALARS: dict[Any, typing.Callable[[Any], Any]] = {
+_SCALARS: dict[Any, Decoder] = {
     int: _whole,
     float: _number,
     str: _text,
     bool: _flag,
     type(None): _nothing,
 }
-_ANNOTATED: dict[str, typing.Callable[[Any], Any]] = {
+_ANNOTATED: dict[str, Decoder] = {
     "signed": functools.partial(_whole, lowest=-LARGEST),
     "positive": _positive,
     "digits": _digits,

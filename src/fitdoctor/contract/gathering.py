@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from fitdoctor.contract.codec import BadValue, as_text, decode, decode_known
+from fitdoctor.contract.codec import BadValue, Record, as_text, decode, decode_known
 from fitdoctor.contract.lines import (
     CallbacksLine,
     EventLine,
@@ -41,6 +42,14 @@ from fitdoctor.contract.version_1 import upgraded
 
 # More reasons than this say nothing new.
 MOST_DAMAGE = 20
+# Records of which the last one counts; all their fields have defaults.
+_SINGLE: dict[str, type] = {
+    "machine": Machine,
+    "keras": KerasFacts,
+    "overhead": OverheadLine,
+    "exit": ExitLine,
+    "sources": SourcesLine,
+}
 
 
 def parsed(line: str) -> Raw | None:
@@ -56,12 +65,7 @@ def parsed(line: str) -> Raw | None:
 class _Workload:
     """The records of one workload so far."""
 
-    kind: str
-    file: str | None
-    line: int | None
-    t: int
-    parent: int | None
-    detail: WorkloadDetail
+    begun: RecordedWorkload  # with nothing recorded of it
     blocks: list[StepBlock] = field(default_factory=list)
     calls: dict[int, CallRow] = field(default_factory=dict)
     callbacks: dict[tuple[str, str], CallbackTotal] = field(default_factory=dict)
@@ -83,16 +87,9 @@ class _Workload:
         self.blocks = kept
         return left_out
 
-    def finish(self, number: int) -> RecordedWorkload:
-        """The workload."""
-        return RecordedWorkload(
-            number=number,
-            kind=self.kind,
-            file=self.file,
-            line=self.line,
-            t=self.t,
-            parent=self.parent if self.parent != number else None,
-            detail=self.detail,
+    def finish(self) -> RecordedWorkload:
+        return replace(
+            self.begun,
             blocks=tuple(self.blocks),
             calls=tuple(self.calls[t] for t in sorted(self.calls)),
             callbacks=tuple(self.callbacks.values()),
@@ -107,14 +104,9 @@ class Gathered:
     """The records of a recording so far, by workload."""
 
     def __init__(self, schema: int) -> None:
-        """Nothing so far."""
         self._schema = schema
-        self._machine = Machine()
-        self._keras = KerasFacts()
-        self._own_cost: float | None = None
-        self._exit = ExitLine()
-        self._sources: dict[str, str | None] = {}
-        self._examined = self._ended = False
+        self._single: dict[type, Any] = {}
+        self._kinds: set[str] = set()
         self._damage: list[str] = []
         self._broken = 0
         self._samples: list[Sample] = []
@@ -130,6 +122,7 @@ class Gathered:
             "event": self._add_event,
             "probe": self._add_probe,
             "note": self._add_note,
+            "sample": lambda record: self._samples.append(decode(Sample, record)),
         }
 
     def add(self, line: str) -> None:
@@ -141,11 +134,12 @@ class Gathered:
                 self._leave_out("a line is not a record")
             return
         try:
-            action = self._actions.get(kind)
-            if action is not None:
-                action(record)
-            else:
-                self._add_single(kind, record)
+            if kind in self._actions:
+                self._actions[kind](record)
+            elif kind in _SINGLE:
+                self._single[_SINGLE[kind]] = decode(_SINGLE[kind], record)
+            # Other kinds are marks without a content, for people only, or of a later version.
+            self._kinds.add(kind)
         except (BadValue, LookupError) as error:
             self._leave_out(f"{kind}: {error}")
 
@@ -153,26 +147,6 @@ class Gathered:
         self._broken += 1
         if len(self._damage) < MOST_DAMAGE:
             self._damage.append(as_text(reason))
-
-    def _add_single(self, kind: str, record: Raw) -> None:
-        """Records that are alone, or stand beside the workloads."""
-        if kind == "machine":
-            self._machine = decode(Machine, record)
-        elif kind == "keras":
-            self._keras = decode(KerasFacts, record)
-        elif kind == "overhead":
-            self._own_cost = decode(OverheadLine, record).ns_per_step
-        elif kind == "exit":
-            self._exit = decode(ExitLine, record)
-        elif kind == "sources":
-            self._sources = decode(SourcesLine, record).sha256
-        elif kind == "sample":
-            self._samples.append(decode(Sample, record))
-        elif kind == "examined":
-            self._examined = True
-        elif kind == "end":
-            self._ended = True
-        # Other kinds are for people only (progress), or of a later version.
 
     def _of(self, number: int) -> _Workload:
         if number not in self._workloads:
@@ -182,8 +156,9 @@ class Gathered:
     def _add_workload(self, record: Raw) -> None:
         line = decode(WorkloadLine, record)
         detail = decode_known(WorkloadDetail, record.get("detail"))
+        parent = line.parent if line.parent != line.w else None
         self._workloads[line.w] = _Workload(
-            line.kind, line.file, line.line, line.t, line.parent, detail
+            RecordedWorkload(line.w, line.kind, line.file, line.line, line.t, parent, detail)
         )
 
     def _add_steps(self, record: Raw) -> None:
@@ -233,6 +208,10 @@ class Gathered:
         workload = None if note.w is None else self._workloads.get(note.w)
         (self._notes if workload is None else workload.notes).append((note.level, note.message))
 
+    def _last(self, kind: type[Record]) -> Record:
+        found: Record = self._single.get(kind, kind())
+        return found
+
     def finish(self, path: str, header: Raw) -> Recording:
         """The recording."""
         for workload in self._workloads.values():
@@ -241,18 +220,18 @@ class Gathered:
         return Recording(
             path=path,
             header=decode_known(Header, header),
-            machine=self._machine,
-            keras=self._keras,
-            workloads=tuple(one.finish(number) for number, one in self._workloads.items()),
+            machine=self._last(Machine),
+            keras=self._last(KerasFacts),
+            workloads=tuple(one.finish() for one in self._workloads.values()),
             events=tuple(self._events),
             samples=tuple(self._samples),
             notes=tuple(self._notes),
-            own_cost_ns=self._own_cost,
-            examined=self._examined,
-            ended=self._ended,
-            exit_code=self._exit.code,
-            exit_signal=self._exit.signal,
+            own_cost_ns=self._last(OverheadLine).ns_per_step,
+            examined="examined" in self._kinds,
+            ended="end" in self._kinds,
+            exit_code=self._last(ExitLine).code,
+            exit_signal=self._last(ExitLine).signal,
             broken_lines=self._broken,
             damage=tuple(self._damage),
-            sources=self._sources,
+            sources=self._last(SourcesLine).sha256,
         )

@@ -31,16 +31,15 @@ def read_recording(path: Path) -> Recording:
         ) from error
     # Only line feeds end a record: strings may hold other separators.
     lines = text.split("\n")
-    header = parsed(lines[0])
-    schema = _check_header(path, header)
-    contents = Gathered(schema)
+    header = parsed(lines[0]) or {}
+    contents = Gathered(_checked_schema(path, header))
     for line in lines[1:]:
         contents.add(line)
-    return contents.finish(str(path), header or {})
+    return contents.finish(str(path), header)
 
 
-def _check_header(path: Path, header: Raw | None) -> int:
-    if header is None or header.get("format") != FORMAT:
+def _checked_schema(path: Path, header: Raw) -> int:
+    if header.get("format") != FORMAT:
         raise RecordingError(
             f"{path} is not a fitdoctor recording, or its first line was lost",
             expected=f'a first line with "format": "{FORMAT}"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -23,29 +24,20 @@ class Writer:
     """
 
     def __init__(self, path: str) -> None:
-        """Open the recording."""
         self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._owner = os.getpid()
 
     def write(self, record: dict[str, Any]) -> None:
         """Append one record; a forked worker's records are not ours and are dropped."""
         if os.getpid() == self._owner:
-            os.write(self._descriptor, _line(record))
+            line = json.dumps(record, separators=(",", ":"), default=str) + "\n"
+            os.write(self._descriptor, line.encode("utf-8", "backslashreplace"))
 
     def close(self) -> None:
-        """Write no more."""
         os.close(self._descriptor)
 
 
 def append(path: Path, record: dict[str, Any]) -> None:
     """Append one record to a recording that is not kept open."""
-    writer = Writer(str(path))
-    try:
+    with contextlib.closing(Writer(str(path))) as writer:
         writer.write(record)
-    finally:
-        writer.close()
-
-
-def _line(record: dict[str, Any]) -> bytes:
-    line = json.dumps(record, separators=(",", ":"), default=str)
-    return line.encode("utf-8", "backslashreplace") + b"\n"

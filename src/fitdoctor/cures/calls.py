@@ -113,6 +113,12 @@ def is_constant(value: cst.BaseExpression) -> bool:
     return isinstance(value, cst.Attribute) and value.attr.value in _CONSTANTS
 
 
+def text_of(value: cst.BaseExpression | None) -> str | None:
+    """The text that a string literal holds."""
+    text = value.evaluated_value if isinstance(value, cst.SimpleString) else None
+    return text if isinstance(text, str) else None
+
+
 def is_sole_generator(call: cst.Call) -> bool:
     """Whether the only argument is a bare generator expression, which allows no other."""
     return len(call.args) == 1 and m.matches(call.args[0].value, m.GeneratorExp(lpar=[]))

@@ -31,18 +31,17 @@ def choose(
     """
 
     def can_be_made(finding: Finding) -> bool:
+        cure = finding.cure
         found_out = any(finding is one for one in impossible)
-        stores = finding.cure.packing is not None and not packs
-        return not found_out and not stores and _may_be_made(finding, unsafe)
+        stores = cure.packing is not None and not packs
+        allowed = ("safe", "unsafe") if unsafe else ("safe",)
+        return not found_out and not stores and bool(cure.edits) and cure.safety in allowed
 
     chosen: list[Finding] = []
     left_out: list[Declined] = []
     for workload in diagnosis.workloads:
         taken: list[Finding] = []
-        for finding in workload.findings:
-            if not wanted(finding):
-                continue
-            finding = finding.as_edited
+        for finding in (one.as_edited for one in workload.findings if wanted(one)):
             if can_be_made(finding) and not _adds(workload, taken, finding):
                 rules = " and ".join(one.rule for one in taken)
                 reason = f"adds nothing to {rules}, which saves the same time"
@@ -63,14 +62,8 @@ def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
 
 
 def _of(workload: DiagnosedWorkload, cured: list[Finding]) -> list[Finding]:
-    """The cured findings that are of a workload."""
     edited = [finding.as_edited for finding in workload.findings]
     return [finding for finding in edited if finding in cured]
-
-
-def _may_be_made(finding: Finding, unsafe: bool) -> bool:
-    cure = finding.cure
-    return bool(cure.edits) and (cure.safety == "safe" or (unsafe and cure.safety == "unsafe"))
 
 
 def _adds(workload: DiagnosedWorkload, taken: list[Finding], finding: Finding) -> bool:

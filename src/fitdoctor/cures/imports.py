@@ -97,7 +97,8 @@ def _renamed(text: str, module: str, name: str, known: dict[str, str]) -> str | 
 def _bindings(draft: Draft, node: cst.CSTNode) -> Iterator[tuple[str, str]]:
     """Names that imports bind where the node is: those of the module and of its functions."""
     functions = [one for one in draft.ancestors(node) if isinstance(one, cst.FunctionDef)]
-    for statement in (*draft.nodes(cst.Import), *draft.nodes(cst.ImportFrom)):
+    imports: list[cst.Import | cst.ImportFrom] = [*draft.nodes(cst.Import)]
+    for statement in [*imports, *draft.nodes(cst.ImportFrom)]:
         nearest = draft.nearest(statement, cst.FunctionDef)
         if nearest is None or nearest in functions:
             yield from _bound_by(statement)

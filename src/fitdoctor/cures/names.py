@@ -62,7 +62,6 @@ def is_bound_here(draft: Draft, name: cst.Name) -> bool:
 
 
 def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode | None]:
-    """The parts of a node that are assigned to."""
     if isinstance(node, _WITH_TARGET):
         yield node.target
     elif isinstance(node, _WITH_NAME):

@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 from fitdoctor.contract.changed_calls import ChangedCall
 from fitdoctor.cures.draft import AlreadyThere, ContradictedEdit, DeclinedEdit, Draft
 from fitdoctor.cures.edit_engine import edited
-from fitdoctor.cures.source_text import Source, read_source
-from fitdoctor.cures.unified import unified_diff
+from fitdoctor.cures.source_text import Source, read_source, unified_diff
 from fitdoctor.cures.without_source import changed_call
 from fitdoctor.findings.edits import Claim, Edit
 from fitdoctor.findings.finding import Finding
@@ -73,24 +72,22 @@ class Patch:
     calls: tuple[ChangedCall, ...] = ()  # that are changed in the running script
 
     def __bool__(self) -> bool:
-        """Whether anything would change."""
         return bool(self.files or self.calls)
 
     def diff(self, root: Path | None = None) -> str:
         """The unified diff of all files, with paths relative to a folder."""
-        folder = root if root is not None else Path.cwd()
         return "".join(
-            unified_diff(path, change.old_text, change.new_text, folder)
+            unified_diff(path, change.old_text, change.new_text, root or Path.cwd())
             for path, change in sorted(self.files.items())
         )
 
     def diff_bytes(self, root: Path | None = None) -> bytes:
         """The diff in the encodings of the files, byte order marks included: for `patch`."""
-        folder = root if root is not None else Path.cwd()
         found = b""
         for path, change in sorted(self.files.items()):
             mark = "\ufeff" if self.sources[path].bom else ""
-            text = unified_diff(path, mark + change.old_text, mark + change.new_text, folder)
+            old, new = mark + change.old_text, mark + change.new_text
+            text = unified_diff(path, old, new, root or Path.cwd())
             found += text.encode(self.sources[path].encoding, "surrogateescape")
         return found
 
@@ -119,8 +116,8 @@ def plan(
         pack: The folder for cures that store data; None: such cures are not made.
         in_process: Make cures that the source cannot take in the running script.
     """
-    planner = _Planner([Path.cwd()] if roots is None else list(roots), dict(sources or {}), pack)
-    planner.in_process = in_process
+    folders = [root.resolve() for root in ([Path.cwd()] if roots is None else roots)]
+    planner = _Planner(folders, dict(sources or {}), pack, in_process)
     for finding in findings:
         planner.add(finding, unsafe=unsafe)
     return planner.patch()
@@ -141,21 +138,19 @@ def _claim(path: Path, rule: str, edit: Edit, claims: _Claims) -> None:
         raise ContradictedEdit(made.taken_by(first))
 
 
+@dataclass
 class _Planner:
     """Works cures into drafts, one after the other."""
 
-    def __init__(
-        self, roots: list[Path], sources: dict[Path, Source], pack: str | None = None
-    ) -> None:
-        self._roots = [root.resolve() for root in roots]
-        self._sources = sources
-        self._pack = pack
-        self._drafts: dict[Path, Draft] = {}
-        self._claims: _Claims = {}
-        self._applied: list[Applied] = []
-        self._declined: list[Declined] = []
-        self._calls: list[ChangedCall] = []
-        self.in_process = False
+    roots: list[Path]
+    sources: dict[Path, Source]
+    pack: str | None
+    in_process: bool
+    drafts: dict[Path, Draft] = field(default_factory=dict)
+    claims: _Claims = field(default_factory=dict)
+    applied: list[Applied] = field(default_factory=list)
+    declined: list[Declined] = field(default_factory=list)
+    calls: list[ChangedCall] = field(default_factory=list)
 
     def add(self, finding: Finding, *, unsafe: bool) -> None:
         cure = finding.cure
@@ -165,15 +160,14 @@ class _Planner:
         if cure.safety == "unsafe" and not unsafe:
             self._decline(finding, "unsafe", "may change numbers or order; --unsafe makes it")
             return
-        if cure.packing is not None and self._pack is None:
+        if cure.packing is not None and self.pack is None:
             cost = cure.packing.cost()
             self._decline(finding, "packs", f"the first run {cost}; --pack DEST makes it")
             return
         # All edits of a cure or none: half a cure may do harm.
-        drafts, claims = dict(self._drafts), dict(self._claims)
+        drafts, claims = dict(self.drafts), dict(self.claims)
         made: list[Edit] = []
-        for wanted in cure.edits:
-            edit = wanted.stored_in(self._pack)
+        for edit in (wanted.stored_in(self.pack) for wanted in cure.edits):
             try:
                 if self._make(finding, edit, drafts, claims):
                     made.append(edit)
@@ -184,39 +178,36 @@ class _Planner:
         if not made:
             self._decline(finding, "already-there", "the source has it already")
             return
-        self._drafts, self._claims = drafts, claims
-        self._applied.append(Applied(finding, tuple(made)))
+        self.drafts, self.claims = drafts, claims
+        self.applied.append(Applied(finding, tuple(made)))
 
     def _made_in_process(self, finding: Finding, why: DeclinedEdit) -> bool:
         """Whether all of a cure can be done in the running script; it is then."""
         if not self.in_process or isinstance(why, ContradictedEdit):
             return False
-        claims = dict(self._claims)
-        changes: list[ChangedCall] = []
-        for edit in finding.cure.edits:
-            try:
-                _claim((self._roots[0] / edit.where.file).resolve(), finding.rule, edit, claims)
-                changes.append(changed_call(edit))
-            except DeclinedEdit:
-                return False
-        self._claims = claims
-        self._calls.extend(changes)
-        self._applied.append(Applied(finding, finding.cure.edits, str(why)))
+        claims = dict(self.claims)
+        try:
+            for edit in finding.cure.edits:
+                _claim((self.roots[0] / edit.where.file).resolve(), finding.rule, edit, claims)
+            changes = [changed_call(edit) for edit in finding.cure.edits]
+        except DeclinedEdit:
+            return False
+        self.claims = claims
+        self.calls.extend(changes)
+        self.applied.append(Applied(finding, finding.cure.edits, str(why)))
         return True
 
     def _decline(self, finding: Finding, kind: Kind, why: str, edit: Edit | None = None) -> None:
-        self._declined.append(Declined(finding, kind, why, edit))
+        self.declined.append(Declined(finding, kind, why, edit))
 
     def _make(
-        self,
-        finding: Finding,
-        edit: Edit,
-        drafts: dict[Path, Draft],
-        claims: _Claims,
+        self, finding: Finding, edit: Edit, drafts: dict[Path, Draft], claims: _Claims
     ) -> bool:
         path = self._path(edit.where.file)
         _claim(path, finding.rule, edit, claims)
-        source = self._source(path)
+        if path not in self.sources:
+            self.sources[path] = read_source(path)
+        source = self.sources[path]
         try:
             draft = edited(drafts.get(path) or Draft(source.text), edit)
         except AlreadyThere:
@@ -226,29 +217,23 @@ class _Planner:
         return True
 
     def _path(self, file: str) -> Path:
-        path = (self._roots[0] / file).resolve()
-        folders = set(path.parts[:-1])
+        path = (self.roots[0] / file).resolve()
         in_library = any(path.is_relative_to(library) for library in _LIBRARIES)
-        in_project = any(path.is_relative_to(root) for root in self._roots)
-        if folders & _LIBRARY_FOLDERS or in_library or not in_project:
+        in_project = any(path.is_relative_to(root) for root in self.roots)
+        if _LIBRARY_FOLDERS & set(path.parts[:-1]) or in_library or not in_project:
             raise DeclinedEdit(f"{path} is outside the project")
         return path
 
-    def _source(self, path: Path) -> Source:
-        if path not in self._sources:
-            self._sources[path] = read_source(path)
-        return self._sources[path]
-
     def patch(self) -> Patch:
         files = {
-            path: TextChange(self._source(path).text, draft.text)
-            for path, draft in self._drafts.items()
-            if draft.text != self._source(path).text
+            path: TextChange(self.sources[path].text, draft.text)
+            for path, draft in self.drafts.items()
+            if draft.text != self.sources[path].text
         }
-        calls = tuple(self._as_now(change) for change in self._calls)
-        return Patch(files, tuple(self._applied), tuple(self._declined), self._sources, calls)
+        calls = tuple(self._as_now(change) for change in self.calls)
+        return Patch(files, tuple(self.applied), tuple(self.declined), self.sources, calls)
 
     def _as_now(self, change: ChangedCall) -> ChangedCall:
         """At the line that the call has in the changed text."""
-        draft = self._drafts.get((self._roots[0] / change.file).resolve())
+        draft = self.drafts.get((self.roots[0] / change.file).resolve())
         return change if draft is None else replace(change, line=draft.line_now(change.line))

@@ -55,12 +55,9 @@ def prescribe(
     roots = project_roots(recording)
     impossible: list[Finding] = []
     while True:
+        packs = pack is not None
         chosen, left_out = choose(
-            diagnosis,
-            unsafe=unsafe,
-            wanted=wanted,
-            impossible=impossible,
-            packs=pack is not None,
+            diagnosis, unsafe=unsafe, wanted=wanted, impossible=impossible, packs=packs
         )
         sources, written = _as_recorded(recording, chosen, roots, base or Path.cwd(), unsafe)
         patch = plan(

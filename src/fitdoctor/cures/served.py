@@ -51,7 +51,5 @@ def served_patch(stages: Sequence[StageCost], address: str, roots: Sequence[Path
         message="one host cannot keep the step fed",
         gain=Interval.exact(1.0),
         cure=cure,
-        evidence={},
-        saves={},
     )
     return plan([finding], unsafe=True, roots=list(roots))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import codecs
+import difflib
 import hashlib
 import io
+import os
+import re
 import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
 from fitdoctor.cures.draft import DeclinedEdit
+
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 @dataclass(frozen=True)
@@ -73,3 +79,16 @@ def decoded(path: Path, data: bytes) -> Source:
 def digest(data: bytes) -> str:
     """The SHA-256 of some bytes."""
     return hashlib.sha256(data).hexdigest()
+
+
+def unified_diff(path: Path, old: str, new: str, root: Path) -> str:
+    """The difference of one file, as `patch` and `git apply` take it; empty where there is none.
+
+    A carriage return stays at the end of its line, as git has it.
+    """
+    name = os.path.relpath(path, root)
+    shown = str(path).lstrip(os.sep) if name.startswith("..") else name
+    lines = difflib.unified_diff(
+        _LINES.findall(old), _LINES.findall(new), f"a/{shown}", f"b/{shown}"
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}" for line in lines)

@@ -1,8 +1,9 @@
-"""Whole statements: which one a node is in, what is around it, and what to put before it."""
+"""Statements and functions: which one a node is in, what is around it, what to put before it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable
 
 import libcst as cst
 
@@ -32,32 +33,33 @@ def statement_of(draft: Draft, node: cst.CSTNode) -> cst.BaseStatement:
 def next_statement(draft: Draft, statement: cst.CSTNode) -> cst.CSTNode | None:
     """The statement below, in the same block."""
     block = draft.parent(statement)
-    if not isinstance(block, cst.IndentedBlock | cst.Module):
-        return None
-    body: Sequence[cst.CSTNode] = block.body
-    place = list(body).index(statement)
-    return body[place + 1] if place + 1 < len(body) else None
+    body = list(block.body) if isinstance(block, cst.IndentedBlock | cst.Module) else []
+    below = (two for one, two in itertools.pairwise(body) if one is statement)
+    return next(below, None)
 
 
 def assigned_name(statement: cst.CSTNode, value: cst.CSTNode | None) -> str | None:
     """The one variable that a statement assigns to; with `value`, only if it assigns just that."""
-    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
-        return None
-    small = statement.body[0]
+    small = _alone(statement)
     if not isinstance(small, cst.Assign) or len(small.targets) != 1:
         return None
     target = small.targets[0].target
-    if value is not None and small.value is not value:
+    if not isinstance(target, cst.Name) or value not in (None, small.value):
         return None
-    return target.value if isinstance(target, cst.Name) else None
+    return target.value
 
 
 def is_only(statement: cst.CSTNode, call: cst.Call) -> bool:
     """Whether a statement is a call, and nothing else is on its line."""
-    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
-        return False
-    small = statement.body[0]
+    small = _alone(statement)
     return isinstance(small, cst.Expr) and small.value is call
+
+
+def _alone(statement: cst.CSTNode) -> cst.BaseSmallStatement | None:
+    """What a line does, if that is one thing."""
+    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
+        return statement.body[0]
+    return None
 
 
 def put_before(draft: Draft, node: cst.CSTNode, lines: Iterable[str]) -> Draft:
@@ -78,7 +80,7 @@ def loops_around(draft: Draft, node: cst.CSTNode) -> list[_Loop]:
     for one in draft.ancestors(node):
         if isinstance(one, cst.FunctionDef | cst.Lambda | cst.ClassDef):
             break
-        if isinstance(one, cst.For | cst.While) and inner is one.body:
+        if isinstance(one, _Loop) and inner is one.body:
             found.append(one)
         inner = one
     return found
@@ -86,7 +88,34 @@ def loops_around(draft: Draft, node: cst.CSTNode) -> list[_Loop]:
 
 def scope_of(draft: Draft, node: cst.CSTNode) -> _Scope:
     """The function, class or module whose variables a node sees as its own."""
-    for one in draft.ancestors(node):
-        if isinstance(one, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module):
-            return one
-    return draft.module
+    around = (one for one in draft.ancestors(node) if isinstance(one, _Scope))
+    return next(around, draft.module)
+
+
+def functions_at(draft: Draft, recorded_line: int) -> list[cst.FunctionDef]:
+    """The functions whose `def`, or one of whose decorators, begins at a recorded line."""
+    line = draft.line_now(recorded_line)
+    return [
+        function
+        for function in draft.nodes(cst.FunctionDef)
+        if line in {draft.lines(one).start for one in (*function.decorators, function)}
+    ]
+
+
+def parameter_names(function: cst.FunctionDef) -> list[str]:
+    """The parameters that may be given by position, in order."""
+    return [one.name.value for one in (*function.params.posonly_params, *function.params.params)]
+
+
+def decorator_above(draft: Draft, function: cst.FunctionDef, decorator: str) -> Splice:
+    """The splice that decorates a function, above the decorators that it has.
+
+    Raises:
+        DeclinedEdit: Something else is on its line.
+    """
+    start = draft.start(function.decorators[0] if function.decorators else function)
+    indent = draft.indent_at(start)
+    if indent is None:
+        raise DeclinedEdit(f"{function.name.value} does not begin its line")
+    begin = start - len(indent)
+    return Splice(begin, begin, f"{indent}@{decorator}{draft.newline}")

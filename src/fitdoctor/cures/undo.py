@@ -55,7 +55,9 @@ def keep(changes: dict[Path, tuple[bytes, bytes]], base: Path) -> Undo:
     unfinished = store / f".{stamp}.{os.getpid()}"
     try:
         unfinished.mkdir(parents=True)
-        _ignore_in_git(base)
+        ignore = base / FOLDER.parts[0] / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
         rows = []
         for number, (path, (old, new)) in enumerate(sorted(changes.items())):
             name = f"{number}_{path.name}"
@@ -81,12 +83,6 @@ def keep(changes: dict[Path, tuple[bytes, bytes]], base: Path) -> Undo:
             advice="fitdoctor fix --diff prints the patch without writing anything",
         ) from error
     return read(folder)
-
-
-def _ignore_in_git(base: Path) -> None:
-    ignore = base / FOLDER.parts[0] / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
 
 
 def _free(store: Path, stamp: str) -> Path:

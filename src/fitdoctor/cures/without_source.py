@@ -47,13 +47,9 @@ def _in_process(edit: Edit) -> ChangedCall:
 
 @_in_process.register
 def _(edit: SetKeyword) -> ChangedCall:
-    value = _value(edit.value)
-    return ChangedCall(
-        edit.where.file,
-        edit.where.line,
-        *_entry(edit.call, edit.keyword),
-        set={edit.keyword: value},
-    )
+    changed = {edit.keyword: _value(edit.value)}
+    entry = _entry(edit.call, edit.keyword)
+    return ChangedCall(edit.where.file, edit.where.line, *entry, set=changed)
 
 
 @_in_process.register

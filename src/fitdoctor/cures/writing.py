@@ -23,7 +23,11 @@ def write_patch(patch: Patch, base: Path) -> Undo:
     for path in patch.files:
         old = patch.sources[path].encoded(patch.sources[path].text)
         if _bytes(path) != old:
-            raise _changed(path)
+            raise OutputError(
+                f"{path} was changed while the patch was made",
+                expected="the file as it was read",
+                advice="run the command again",
+            )
         changes[path] = (old, patch.new_bytes(path))
     undo = keep(changes, base)
     for path, (_, new) in changes.items():
@@ -104,11 +108,3 @@ def _bytes(path: Path) -> bytes:
             expected="the file that was recorded",
             advice="fitdoctor fix train.py examines the script again",
         ) from error
-
-
-def _changed(path: Path) -> OutputError:
-    return OutputError(
-        f"{path} was changed while the patch was made",
-        expected="the file as it was read",
-        advice="run the command again",
-    )

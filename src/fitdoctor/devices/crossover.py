@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fitdoctor.intervals import Interval
 
@@ -38,23 +39,21 @@ def crossover(cpu: Sweep, gpu: Sweep) -> Crossover | None:
         return Crossover(None, None, None, "cpu")
     if all(ratio.value >= 1 for ratio in ratios):
         return Crossover(None, None, None, "gpu")
-    value = _crossing(sizes, [ratio.value for ratio in ratios])
-    early = _crossing(sizes, [ratio.high for ratio in ratios])
-    late = _crossing(sizes, [ratio.low for ratio in ratios])
-    return Crossover(value, early, late)
+    return Crossover(
+        size=_crossing(sizes, [ratio.value for ratio in ratios]),
+        low=_crossing(sizes, [ratio.high for ratio in ratios]),
+        high=_crossing(sizes, [ratio.low for ratio in ratios]),
+    )
 
 
 def _crossing(sizes: list[int], ratios: list[float]) -> float | None:
     """Where a ratio rises to one for good; None where it does not within the sweep."""
-    for index in range(len(sizes) - 1, 0, -1):
-        before, after = ratios[index - 1], ratios[index]
+    neighbours = list(pairwise(zip(sizes, ratios, strict=True)))
+    for (smaller, before), (larger, after) in reversed(neighbours):
         if before < 1 <= after:
             share = math.log(1 / before) / math.log(after / before)
-            return math.exp(
-                math.log(sizes[index - 1])
-                + share * (math.log(sizes[index]) - math.log(sizes[index - 1]))
-            )
-    return float(sizes[0]) if ratios and ratios[0] >= 1 and ratios[-1] >= 1 else None
+            return float(smaller * (larger / smaller) ** share)
+    return float(sizes[0]) if ratios[0] >= 1 and ratios[-1] >= 1 else None
 
 
 def break_even_steps(

@@ -6,10 +6,9 @@ device first. A process that does nothing else shows it alone, by public calls o
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Sequence
-
-from fitdoctor.devices.environment import variables
+from collections.abc import Mapping, Sequence
 
 LONGEST_S = 120
 FIRST_ARRAY = {
@@ -24,21 +23,21 @@ PROGRAM = "from time import perf_counter_ns as now\n{first}\nprint('ns', now() -
 
 
 def initialisation_ns(
-    interpreter: Sequence[str], backend: str, environment: dict[str, str]
+    interpreter: Sequence[str], backend: str, variables: Mapping[str, str]
 ) -> int | None:
     """Nanoseconds from the imported backend to its first array; None where that failed."""
     first = FIRST_ARRAY.get(backend)
     if first is None:
         return None
     try:
-        with variables(environment):
-            done = subprocess.run(
-                [*interpreter, "-c", PROGRAM.format(first=first)],
-                capture_output=True,
-                text=True,
-                timeout=LONGEST_S,
-                check=False,
-            )
+        done = subprocess.run(
+            [*interpreter, "-c", PROGRAM.format(first=first)],
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     printed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("ns ")]

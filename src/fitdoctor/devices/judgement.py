@@ -49,7 +49,6 @@ class DeviceRun:
         return {size: step + beside for size, step in self.steps.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """The form in the JSON report."""
         pace = self.pace
         return {
             "device": asdict(self.device),
@@ -85,20 +84,15 @@ class Judgement:
     better: str | None
     reasons: tuple[str, ...] = ()  # what could not be measured, and why
 
-    def _break_even_rows(self) -> float | None:
-        cpu = self.runs.get("cpu")
-        return None if self.break_even is None or cpu is None else self.break_even * cpu.rows
-
     def to_json(self) -> dict[str, Any]:
-        """The form in the JSON report."""
-        cross = self.crossover
+        steps, cpu = self.break_even, self.runs.get("cpu")
         return {
             "schema": 1,
             "devices": {name: run.to_json() for name, run in self.runs.items()},
             "cpu_over_gpu": self.ratio.to_json() if self.ratio else None,
-            "crossover": None if cross is None else vars(cross),
-            "break_even_steps": self.break_even,
-            "break_even_rows": self._break_even_rows(),
+            "crossover": asdict(self.crossover) if self.crossover else None,
+            "break_even_steps": steps,
+            "break_even_rows": None if steps is None or cpu is None else steps * cpu.rows,
             "better": self.better,
             "not_measured": list(self.reasons),
         }
@@ -108,13 +102,9 @@ def device_run(name: str, recording: Recording) -> DeviceRun | str:
     """What one recording says of its device, or why it says nothing."""
     swept = [(w, found) for w in recording.workloads if (found := w.found(DeviceSweep))]
     if not swept:
-        failed = [
-            probe.reason
-            for w in recording.workloads
-            for probe in w.probes.values()
-            if probe.name == "device_sweep"
-        ]
-        return failed[0] if failed else "the script did not come to a fit that could be swept"
+        probes = (probe for w in recording.workloads for probe in w.probes.values())
+        failed = (probe.reason for probe in probes if probe.name == "device_sweep")
+        return next(failed, "the script did not come to a fit that could be swept")
     # Of several fits, the one that training is about.
     workload, sweep = max(swept, key=lambda pair: sum(call.dur for call in pair[0].calls))
     times = {int(size): from_windows(one.ns) for size, one in sweep.sizes.items()}
@@ -146,12 +136,8 @@ def judge(
     ratio = ratio_at(cpu.pace, gpu.pace, cpu.rows)
     paid = None
     if cpu.start is not None and gpu.start is not None and ratio is not None:
-        paid = break_even_steps(
-            cpu.start.total,
-            gpu.start.total,
-            cpu.pace[cpu.rows].value,
-            gpu.pace[cpu.rows].value,
-        )
+        steps = cpu.pace[cpu.rows].value, gpu.pace[cpu.rows].value
+        paid = break_even_steps(cpu.start.total, gpu.start.total, *steps)
     better = None
     if ratio is not None:
         is_longer = paid is not None and cpu.planned_steps > 0 and paid > cpu.planned_steps

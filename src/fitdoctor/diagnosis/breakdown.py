@@ -13,10 +13,9 @@ CONTENTION_SHARE = 0.3
 def breakdown(view: View) -> tuple[Part, ...]:
     """The parts, the largest first; they sum to the step, and the rest is called unknown."""
     total = view.costs.total.value or 1.0
-    parts = parts_with_contention(view)
     rows = [
         Part(name, value, value / total)
-        for name, value in parts.items()
+        for name, value in parts_with_contention(view).items()
         if value > 0 or name == "input_wait"
     ]
     rows.sort(key=lambda part: (part.part == "unknown", -part.ns_per_step))
@@ -24,18 +23,14 @@ def breakdown(view: View) -> tuple[Part, ...]:
 
 
 def parts_with_contention(view: View) -> dict[str, float]:
-    """The parts, with what the loader adds to a step apart."""
-    parts = view.parts
-    if view.frozen is None or view.is_group or view.backend == "jax":
-        return parts
-    return _with_contention(view, parts, view.frozen.value)
-
-
-def _with_contention(view: View, parts: dict[str, float], frozen: float) -> dict[str, float]:
-    """A step that takes far longer beside the loader than on a frozen batch: contention.
+    """The parts; where a step takes far longer beside the loader than on a frozen batch, apart.
 
     Loader threads take the interpreter's lock and the cores that the step needs.
     """
+    parts = view.parts
+    if view.frozen is None or view.is_group or view.backend == "jax":
+        return parts
+    frozen = view.frozen.value
     excess = parts.get("step", 0.0) - frozen
     if not input_is_slow(view) or excess < CONTENTION_SHARE * frozen:
         return parts

@@ -73,13 +73,8 @@ def verdict_of(
             f"One step takes {step}, {duration(view.ceiling_step.value)} with its data in memory: "
             f"training waits for its input{_why_no_cure(view)}"
         )
-    return (
-        _start_up(view)
-        or _idle_device(view)
-        or _own_code(view)
-        or _beside_training(view, inner)
-        or _healthy(view)
-    )
+    named = _start_up(view) or _idle_device(view) or _own_code(view)
+    return named or _beside_training(view, inner) or _healthy(view)
 
 
 def _step_share(view: View) -> float:
@@ -115,10 +110,12 @@ def _own_code(view: View) -> tuple[Verdict, str] | None:
         return None
     watched = loop_lines(view.recorded)
     if watched is not None:
+        line = watched.hot_line("own")
+        most = f", most of it at {os.path.basename(line[0])}:{line[1]}" if line else ""
         return "host-bound", (
             f"One step takes {step}, and {percent(share)} of it is the training step; "
             f"{percent(watched.loading)} is reading data, the rest your own code around "
-            f"it{_where(watched.hot_line('own'))}."
+            f"it{most}."
         )
     return "not-judged", (
         f"One step takes {step}, and its compiled function {percent(share)} of that. The rest "
@@ -146,10 +143,6 @@ def _healthy(view: View) -> tuple[Verdict, str]:
         f"({duration(view.costs.total.value)}) is the training step itself, and nothing measured "
         "would make it faster."
     )
-
-
-def _where(line: tuple[str, int, str] | None) -> str:
-    return f", most of it at {os.path.basename(line[0])}:{line[1]}" if line else ""
 
 
 def _called_inside(name: str, inner: Sequence[RecordedWorkload]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,8 @@ from fitdoctor.findings.diagnosed import (
     Health,
     StepTime,
 )
-from fitdoctor.findings.finding import Finding, Where
+from fitdoctor.findings.finding import Finding
+from fitdoctor.findings.place import Where, place_of
 from fitdoctor.findings.ranking import ranked
 from fitdoctor.pricing.drift import widened_for_drift
 from fitdoctor.pricing.joint import gain_over_workloads, joint_gain
@@ -83,12 +84,11 @@ def _diagnosed(
     recording: Recording, workload: RecordedWorkload, rules: Sequence[Rule]
 ) -> DiagnosedWorkload:
     view = view_of(recording, workload)
-    where = Where(workload.file, workload.line or 0) if workload.file else None
+    where = place_of(workload)
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
         return _not_judged(workload, where, view)
     findings = ranked([found for rule in rules if (found := rule.detect(view)) is not None])
-    findings = one_cause_each(findings, rules)
-    findings = tuple(_widened(one) for one in findings)
+    findings = tuple(_widened(one) for one in one_cause_each(findings, rules))
     inner = [one for one in recording.workloads if one.parent == workload.number]
     verdict, sentence = verdict_of(view, findings, inner)
     costs = view.costs
@@ -146,8 +146,7 @@ def _not_judged(
     calls = len(workload.calls)
     seen = f"{steps} steps in {calls} call{'s' if calls != 1 else ''}"
     reason = f"too short to judge: {seen}; at least {MIN_STEADY_STEPS} after warm-up are needed"
-    health = [Health("warning", reason)]
-    health += _health(list(workload.notes))
+    health = [Health("warning", reason), *_health(workload.notes)]
     return DiagnosedWorkload(
         kind=workload.kind,
         where=where,
@@ -178,19 +177,16 @@ def _step_time(view: View) -> StepTime:
 def _total_ns(workload: RecordedWorkload) -> int:
     if workload.calls:
         return sum(call.dur for call in workload.calls)
-    spans = [block.t[-1] + block.step[-1] - block.t[0] for block in workload.blocks if block.t]
-    return sum(spans)
+    return sum(one.t[-1] + one.step[-1] - one.t[0] for one in workload.blocks if one.t)
 
 
 def _own_cost(recording: Recording, workloads: list[DiagnosedWorkload]) -> float | None:
     cost = recording.own_cost_ns
     steps = [w.step.median_ns for w in workloads if w.step is not None and w.kind == "fit"]
-    if cost is None or not steps or not steps[0]:
-        return None
-    return cost / steps[0]
+    return cost / steps[0] if cost is not None and steps and steps[0] else None
 
 
-def _health(messages: list[tuple[str, str]]) -> list[Health]:
+def _health(messages: Iterable[tuple[str, str]]) -> list[Health]:
     known: dict[str, Any] = {"info": "info", "warning": "warning", "error": "error"}
     return [Health(known.get(level, "info"), text) for level, text in messages]
 

@@ -36,7 +36,6 @@ class Cure:
         return next((edit for edit in self.edits if isinstance(edit, ReadPacked)), None)
 
     def to_json(self) -> dict[str, Any]:
-        """The form of a cure in the JSON report."""
         edits = [edit.to_json() for edit in self.edits]
         return {"safety": self.safety, "summary": self.summary, "edits": edits}
 
@@ -65,7 +64,9 @@ class Finding:
         return self.partly if self.partly is not None and not self.cure.edits else self
 
     def to_json(self) -> dict[str, Any]:
-        """The form of a finding in the JSON report."""
+        partly: dict[str, Any] = {}
+        if self.partly is not None:
+            partly["partly"] = {"gain": self.partly.gain.to_json(), **self.partly.cure.to_json()}
         return {
             "rule": self.rule,
             "name": self.name,
@@ -73,10 +74,5 @@ class Finding:
             "message": self.message,
             "evidence": self.evidence,
             "gain": self.gain.to_json(),
-            "cure": self.cure.to_json() | self._partly_to_json(),
+            "cure": self.cure.to_json() | partly,
         }
-
-    def _partly_to_json(self) -> dict[str, Any]:
-        if self.partly is None:
-            return {}
-        return {"partly": {"gain": self.partly.gain.to_json(), **self.partly.cure.to_json()}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 # The line of an edit whose place was not recorded: it is looked for in the whole file.
@@ -17,8 +17,7 @@ class Where:
     line: int
 
     def to_json(self) -> dict[str, Any]:
-        """The form of a place in the JSON report."""
-        return {"file": self.file, "line": self.line}
+        return asdict(self)
 
 
 class Placed(Protocol):

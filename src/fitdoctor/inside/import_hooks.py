@@ -16,8 +16,34 @@ from types import ModuleType
 Action = Callable[[ModuleType], None]
 
 
-class ImportHooks(MetaPathFinder):
-    """A finder that finds nothing itself; it only watches chosen modules being executed."""
+class FinderOfOthers(MetaPathFinder):
+    """A finder that finds nothing itself; it looks at what the others find."""
+
+    def __init__(self) -> None:
+        self._looking: set[str] = set()
+
+    def found_elsewhere(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """What the other finders find; nothing while they are being asked."""
+        if fullname in self._looking:
+            return None
+        self._looking.add(fullname)
+        try:
+            for finder in sys.meta_path:
+                # Very old finders have no such method.
+                find = getattr(finder, "find_spec", None) if finder is not self else None
+                spec = find(fullname, path, target) if find else None
+                if spec is not None:
+                    found: importlib.machinery.ModuleSpec = spec
+                    return found
+        finally:
+            self._looking.discard(fullname)
+        return None
+
+
+class ImportHooks(FinderOfOthers):
+    """Watches chosen modules being executed."""
 
     def __init__(
         self,
@@ -30,11 +56,11 @@ class ImportHooks(MetaPathFinder):
             on_error: Called with the module's name and what went wrong.
             on_executed: Called with the name, begin and duration of each watched module.
         """
+        super().__init__()
         self._on_executed = on_executed
         self._actions: dict[str, list[Action]] = {}
         self._on_error = on_error
         self._before: dict[str, list[Callable[[], None]]] = {}
-        self._looking: set[str] = set()
 
     def install(self) -> None:
         """Come first, so that no other finder hides a module from us."""
@@ -50,7 +76,7 @@ class ImportHooks(MetaPathFinder):
         self._actions.setdefault(name, []).append(action)
         module = sys.modules.get(name)
         if module is not None:
-            self._act(name, module)
+            self._act(name, module, [action])
 
     def before_import(self, name: str, action: Callable[[], None]) -> None:
         """Run the action right before `name` is executed for the first time."""
@@ -63,31 +89,14 @@ class ImportHooks(MetaPathFinder):
         target: ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
         """Let the other finders find the module, then watch its loader."""
-        if fullname in self._looking:
-            return None
         for action in self._before.pop(fullname, ()):
             action()
         if fullname not in self._actions:
             return None
-        self._looking.add(fullname)
-        try:
-            spec = self._find_elsewhere(fullname, path, target)
-        finally:
-            self._looking.discard(fullname)
+        spec = self.found_elsewhere(fullname, path, target)
         if spec is not None and spec.loader is not None:
             self._watch(fullname, spec)
         return spec
-
-    def _find_elsewhere(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
-    ) -> importlib.machinery.ModuleSpec | None:
-        for finder in sys.meta_path:
-            if finder is self:
-                continue
-            spec = finder.find_spec(fullname, path, target)
-            if spec is not None:
-                return spec
-        return None
 
     def _watch(self, fullname: str, spec: importlib.machinery.ModuleSpec) -> None:
         loader = spec.loader
@@ -103,15 +112,15 @@ class ImportHooks(MetaPathFinder):
             execute(module)
             if self._on_executed is not None:
                 self._on_executed(fullname, begin, time.perf_counter_ns() - begin)
-            self._act(fullname, module)
+            self._act(fullname, module, self._actions.get(fullname, ()))
 
         try:
             loader.exec_module = exec_module  # type: ignore[method-assign]
         except AttributeError as error:  # a loader with slots cannot be watched
             self._on_error(fullname, error)
 
-    def _act(self, name: str, module: ModuleType) -> None:
-        for action in self._actions.get(name, ()):
+    def _act(self, name: str, module: ModuleType, actions: Sequence[Action]) -> None:
+        for action in actions:
             try:
                 action(module)
             except Exception as error:  # noqa: BLE001 - the user's import must succeed

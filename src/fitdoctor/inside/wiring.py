@@ -26,13 +26,11 @@ from fitdoctor.inside.seams.inputs import constructed, data_loader, hdf5, tf_sta
 from fitdoctor.inside.seams.watch import (
     graph_clock,
     jax_calls,
-    jax_compiles,
     keras_callbacks,
-    keras_optimizer,
     keras_trainer,
+    optimizer_updates,
     tensorflow_calls,
     tensorflow_traces,
-    torch_updates,
 )
 
 # Their imports take seconds, which is part of a script's start-up.
@@ -67,9 +65,9 @@ def start(recording: str, options: RunOptions) -> Recorder:
             hdf5=hdf5_reads,
             sweep=options.sweep,
         )
-    _watch_keras(recorder, hooks)
-    _watch_backends(recorder, hooks, traces, LoopWatch(recorder))
+    hooks.when_imported(tensorflow_traces.TRACING_MODULE, traces.watch)
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
+    _watch_frameworks(recorder, hooks)
     overrides.apply(hooks, options.forced)
     call_changes.install(hooks, recorder.patches, options.calls)
     hooks.install()
@@ -122,63 +120,22 @@ def _watch_learning(recorder: Recorder, hooks: ImportHooks, options: LearningOpt
         functools.partial(batch_tap.tap_tensorflow_iterators, recorder, watch.tap),
     )
     hooks.when_imported(
-        keras_optimizer.OPTIMIZER_MODULE, functools.partial(watch.handed.watch, recorder)
+        optimizer_updates.OPTIMIZER_MODULE, functools.partial(watch.handed.watch, recorder)
     )
     if seed is not None:
         # Two runs of an unseeded script can be compared only if both draw the same numbers.
         hooks.when_imported("keras", lambda keras: keras.utils.set_random_seed(seed))
 
 
-def _watch_keras(recorder: Recorder, hooks: ImportHooks) -> None:
+def _watch_frameworks(recorder: Recorder, hooks: ImportHooks) -> None:
+    loops = LoopWatch(recorder)
     for backend, (module_name, _, _) in keras_trainer.TRAINERS.items():
         hooks.when_imported(module_name, functools.partial(_on_trainer, recorder, backend))
-    hooks.when_imported(
-        keras_callbacks.CALLBACK_LIST,
-        functools.partial(keras_callbacks.watch_callback_list, recorder),
-    )
-    hooks.when_imported(
-        keras_trainer.BASE_TRAINER, functools.partial(keras_trainer.watch_compile, recorder)
-    )
-    hooks.when_imported(
-        constructed.PY_DATASET_MODULE, functools.partial(constructed.watch_py_datasets, recorder)
-    )
-    hooks.when_imported("keras", functools.partial(_on_keras, recorder))
-
-
-def _watch_backends(
-    recorder: Recorder,
-    hooks: ImportHooks,
-    traces: tensorflow_traces.TraceWatch,
-    loops: LoopWatch,
-) -> None:
-    clock = graph_clock.GraphClock(recorder)
-    hooks.when_imported(
-        graph_clock.ITERATOR_MODULE, functools.partial(_on_tf_iterators, recorder, clock, loops)
-    )
-    hooks.when_imported(tensorflow_traces.TRACING_MODULE, traces.watch)
-    hooks.when_imported(
-        tf_stages.DATASET_MODULE, functools.partial(tf_stages.watch_datasets, recorder)
-    )
-    hooks.when_imported(
-        tensorflow_calls.FUNCTION_MODULE,
-        functools.partial(tensorflow_calls.watch_function_calls, recorder, loops),
-    )
-    hooks.when_imported("jax", functools.partial(_on_jax, recorder, loops))
-    hooks.when_imported(
-        jax_calls.LAYER_MODULE, functools.partial(jax_calls.watch_stateless_calls, recorder)
-    )
-    hooks.when_imported(
-        torch_updates.OPTIMIZER_MODULE,
-        functools.partial(torch_updates.watch_torch_updates, recorder, loops),
-    )
-    hooks.when_imported(
-        data_loader.DATA_LOADER_MODULE,
-        functools.partial(data_loader.watch_data_loaders, recorder, loops),
-    )
-    hooks.when_imported(
-        keras_optimizer.OPTIMIZER_MODULE,
-        functools.partial(keras_optimizer.watch_updates, recorder, loops),
-    )
+    hooks.when_imported(graph_clock.ITERATOR_MODULE, graph_clock.GraphClock(recorder).watch)
+    for module_name, watch in _WATCHES:
+        hooks.when_imported(module_name, functools.partial(watch, recorder))
+    for module_name, watch_loops in _LOOP_WATCHES:
+        hooks.when_imported(module_name, functools.partial(watch_loops, recorder, loops))
 
 
 def _on_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
@@ -196,16 +153,25 @@ def _on_keras(recorder: Recorder, module: ModuleType) -> None:
     recorder.writer.write(record_of("keras", facts))
 
 
-def _on_tf_iterators(
-    recorder: Recorder, clock: graph_clock.GraphClock, loops: LoopWatch, module: ModuleType
-) -> None:
-    clock.watch(module)
-    tf_stages.watch_iteration(recorder, loops, module)
-
-
-def _on_jax(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
-    jax_compiles.watch_compiles(recorder, module)
-    jax_calls.watch_jit(recorder, loops, module)
+# What is watched in each module, right after the script has imported it.
+_WATCHES: tuple[tuple[str, Callable[[Recorder, ModuleType], None]], ...] = (
+    (keras_callbacks.CALLBACK_LIST, keras_callbacks.watch_callback_list),
+    (keras_trainer.BASE_TRAINER, keras_trainer.watch_compile),
+    (constructed.PY_DATASET_MODULE, constructed.watch_py_datasets),
+    ("keras", _on_keras),
+    (tf_stages.DATASET_MODULE, tf_stages.watch_datasets),
+    ("jax", jax_calls.watch_compiles),
+    (jax_calls.LAYER_MODULE, jax_calls.watch_stateless_calls),
+)
+# What marks the steps of hand-written loops.
+_LOOP_WATCHES: tuple[tuple[str, Callable[[Recorder, LoopWatch, ModuleType], None]], ...] = (
+    (graph_clock.ITERATOR_MODULE, tf_stages.watch_iteration),
+    (tensorflow_calls.FUNCTION_MODULE, tensorflow_calls.watch_function_calls),
+    ("jax", jax_calls.watch_jit),
+    (optimizer_updates.TORCH_OPTIMIZER_MODULE, optimizer_updates.watch_torch_updates),
+    (data_loader.DATA_LOADER_MODULE, data_loader.watch_data_loaders),
+    (optimizer_updates.OPTIMIZER_MODULE, optimizer_updates.watch_updates),
+)
 
 
 def _on_executed(recorder: Recorder, module: str, begin: int, duration: int) -> None:

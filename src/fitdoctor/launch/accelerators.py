@@ -28,7 +28,7 @@ class Accelerators:
     """All devices that NVML sees; `unavailable` says why there are none."""
 
     def __init__(self) -> None:
-        """Open NVML; a machine without it is normal and not an error."""
+        # A machine without NVML is normal and not an error.
         self.unavailable: str | None = None
         self._handles: list[Any] = []
         try:
@@ -82,7 +82,6 @@ class Accelerators:
         )
 
     def close(self) -> None:
-        """Give NVML back."""
         if self.unavailable is None:
             self._nvml.nvmlShutdown()
 

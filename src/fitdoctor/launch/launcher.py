@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,18 +56,17 @@ def command_line(target: str, args: Sequence[str], *, module: bool) -> list[str]
 
 def child_environment(recording: Path, options: RunOptions) -> dict[str, str]:
     """Our environment plus what the injected sitecustomize reads and removes."""
-    environment = dict(os.environ)
-    original = environment.get("PYTHONPATH")
-    # An empty PYTHONPATH means none; "folder:" would mean the folder and the cwd.
-    environment["PYTHONPATH"] = (
-        f"{INJECT_FOLDER}{os.pathsep}{original}" if original else str(INJECT_FOLDER)
-    )
-    if original is not None:
-        environment["FITDOCTOR_PYTHONPATH"] = original
-    environment["FITDOCTOR_RECORDING"] = str(recording.absolute())
-    environment[VARIABLE] = options.to_text()
-    environment["FITDOCTOR_PARENT"] = str(os.getpid())
-    return environment
+    original = os.environ.get("PYTHONPATH")
+    kept = {} if original is None else {"FITDOCTOR_PYTHONPATH": original}
+    return {
+        **os.environ,
+        **kept,
+        # An empty PYTHONPATH means none; "folder:" would mean the folder and the cwd.
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECT_FOLDER), original))),
+        "FITDOCTOR_RECORDING": str(recording.absolute()),
+        VARIABLE: options.to_text(),
+        "FITDOCTOR_PARENT": str(os.getpid()),
+    }
 
 
 def launch(
@@ -79,6 +78,7 @@ def launch(
     grace_s: float = OVERSTAY_GRACE_S,
     silent: bool = False,
     stdout: int | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Run the command to its end, passing signals on.
 
@@ -90,6 +90,7 @@ def launch(
         grace_s: How long an examined script may keep running before it is ended.
         silent: Without the terminal: a trial is not the run that the user asked for.
         stdout: Where the script's output goes; our own stdout if not given.
+        variables: More environment variables for the script.
     """
     relay = _SignalRelay()
     with relay.installed():
@@ -98,7 +99,7 @@ def launch(
         nowhere = subprocess.DEVNULL if silent else None
         process = subprocess.Popen(
             command,
-            env=child_environment(recording, options),
+            env={**child_environment(recording, options), **(variables or {})},
             close_fds=False,
             stdin=nowhere,
             stdout=nowhere if silent else stdout,
@@ -115,9 +116,8 @@ def launch(
         watch.stop()
     if watch.ended_the_script and watch.end_code is not None:
         return Outcome(code=watch.end_code, signal=None, hung=True)
-    if returncode < 0:
-        return Outcome(code=None, signal=-returncode, overstayed=watch.ended_the_script)
-    return Outcome(code=returncode, signal=None, overstayed=watch.ended_the_script)
+    code, by_signal = (returncode, None) if returncode >= 0 else (None, -returncode)
+    return Outcome(code, by_signal, overstayed=watch.ended_the_script)
 
 
 class _SignalRelay:
@@ -157,14 +157,12 @@ class _SignalRelay:
 def _in_foreground_of_terminal() -> bool:
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+        try:
+            return os.tcgetpgrp(terminal) == os.getpgrp()
+        finally:
+            os.close(terminal)
     except OSError:
         return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
 
 
 class _OverstayWatch(threading.Thread):
@@ -197,8 +195,7 @@ class _OverstayWatch(threading.Thread):
         while not self._sees_an_end():
             if self._stopped.wait(_WATCH_PERIOD_S):
                 return
-        grace_s = self._grace_s if self.end_code is None else HANG_GRACE_S
-        if self._stopped.wait(grace_s):
+        if self._stopped.wait(self._grace_s if self.end_code is None else HANG_GRACE_S):
             return
         self.ended_the_script = True
         self._process.terminate()
@@ -224,7 +221,7 @@ def end_like(outcome: Outcome) -> NoReturn:
     several runs stops.
     """
     if outcome.signal is None or outcome.overstayed:
-        sys.exit(outcome.code if outcome.code is not None else 0)
+        sys.exit(outcome.code or 0)
     if outcome.signal != signal.SIGINT:
         _die_by(outcome.signal)
     sys.exit(128 + outcome.signal)

@@ -6,6 +6,7 @@ user's process and the sampler append to it in between.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -108,22 +109,20 @@ def _create_unique(folder: Path, name: str) -> Path:
 
 def recordings(folder: Path) -> list[Path]:
     """The recordings of a folder, the one written to last first."""
-    aged: list[tuple[int, str, Path]] = []
+    aged: list[tuple[int, Path]] = []
     for path in folder.glob(_PATTERN):
-        try:
-            aged.append((path.stat().st_mtime_ns, path.name, path))
-        except FileNotFoundError:  # another fitdoctor pruned it meanwhile
-            continue
-    return [path for _, _, path in sorted(aged, reverse=True)]
+        with contextlib.suppress(FileNotFoundError):  # another fitdoctor pruned it meanwhile
+            aged.append((path.stat().st_mtime_ns, path))
+    return [path for _, path in sorted(aged, reverse=True)]
 
 
-def newest(directory: Path | None = None, *, folder: Path | None = None) -> Path:
-    """The recording written to last under the working directory, or in the given folder.
+def newest(folder: Path | None = None) -> Path:
+    """The recording written to last in `.fitdoctor` of the working directory, or in a folder.
 
     Raises:
         RecordingError: There is none.
     """
-    folder = folder or (directory or Path.cwd()) / FOLDER_NAME
+    folder = folder or Path.cwd() / FOLDER_NAME
     found = recordings(folder)
     if not found:
         raise RecordingError(
@@ -137,34 +136,28 @@ def newest(directory: Path | None = None, *, folder: Path | None = None) -> Path
 def prune(folder: Path, keep: int = KEPT_RECORDINGS) -> None:
     """Delete all but the newest recordings."""
     for path in recordings(folder)[keep:]:
-        try:
-            path.unlink(missing_ok=True)
-        except OSError:  # housekeeping: a file that stays is not worth stopping a run for
-            continue
+        # Housekeeping: a file that stays is not worth stopping a run for.
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def append_on_own_line(path: Path, record: dict[str, Any]) -> None:
     """Append a record also where the script died half-way through another."""
-    if not _ends_with_newline(path):
+    recorded = path.read_bytes()
+    if recorded and not recorded.endswith(b"\n"):
         with open(path, "ab") as file:
             file.write(b"\n")
     append(path, record)
 
 
-def append_exit(path: Path, *, code: int | None, signal: int | None, overstayed: bool) -> None:
+def append_exit(
+    path: Path, code: int | None, signal: int | None = None, *, overstayed: bool = False
+) -> None:
     """Append the last line."""
     record = {"k": "exit", "t": time.monotonic_ns(), "code": code, "signal": signal}
     if overstayed:
         record["overstayed"] = True
     append_on_own_line(path, record)
-
-
-def _ends_with_newline(path: Path) -> bool:
-    with open(path, "rb") as file:
-        if file.seek(0, os.SEEK_END) == 0:
-            return True
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
 
 
 def record_in(line: bytes, *kinds: str) -> dict[str, Any]:
@@ -185,7 +178,6 @@ class Tail:
     """Reads the complete lines that were appended to a recording since the last look."""
 
     def __init__(self, path: Path) -> None:
-        """Start at the beginning of the recording."""
         self._path = path
         self._offset = 0
         self._rest = b""

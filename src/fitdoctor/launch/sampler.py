@@ -54,7 +54,6 @@ class ProcessTree:
     """The script's process and everything it started."""
 
     def __init__(self, pid: int) -> None:
-        """Watch the process with this number."""
         self._main = psutil.Process(pid)
         self._children: list[psutil.Process] = []
         # By process, also after its end: the sums must not fall when a worker leaves.
@@ -115,7 +114,6 @@ class Sampler(threading.Thread):
     """Appends one sample to the recording every quarter of a second."""
 
     def __init__(self, pid: int, recording: Path, *, period_s: float = PERIOD_S) -> None:
-        """Prepare to watch a process; `start()` begins."""
         super().__init__(name="fitdoctor-sampler", daemon=True)
         self.stopped_because: str | None = None
         self._recording = recording

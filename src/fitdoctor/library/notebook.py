@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import shlex
+from pathlib import Path
 from typing import Any
 
 from fitdoctor.library.own_process import start_recording
@@ -16,7 +17,6 @@ class Report:
     """What a cell shows: the page in a frame of its own, or the screen where there is none."""
 
     def __init__(self, page: str, screen: str) -> None:
-        """Keep both; the front end chooses."""
         self._page, self._screen = page, screen
 
     def _repr_html_(self) -> str:
@@ -31,10 +31,7 @@ class Report:
 
 def register(shell: Any) -> None:
     """Add the cell magic to an IPython shell."""
-    shell.register_magic_function(_magic(shell), "cell", "fitdoctor")
 
-
-def _magic(shell: Any) -> Any:
     def fitdoctor(line: str, cell: str) -> Report | None:
         """Run the cell, examine its training, and show the report."""
         options = shlex.split(line)
@@ -46,18 +43,18 @@ def _magic(shell: Any) -> Any:
             shell.run_cell(cell)
         finally:
             own.stop()
-        return _report(own)
+        return _report(own.path)
 
-    return fitdoctor
+    shell.register_magic_function(fitdoctor, "cell", "fitdoctor")
 
 
-def _report(own: Any) -> Report | None:
+def _report(path: Path) -> Report | None:
     from fitdoctor.contract.reader import read_recording
     from fitdoctor.diagnosis import diagnose
     from fitdoctor.report.html.page import render
     from fitdoctor.report.terminal import render as render_terminal
 
-    recording = read_recording(own.path)
+    recording = read_recording(path)
     diagnosis = diagnose(recording)
     if not diagnosis.workloads:
         print("fitdoctor · no Keras training was seen in this cell")  # noqa: T201

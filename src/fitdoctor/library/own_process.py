@@ -31,7 +31,7 @@ class OwnRecording:
         if self.sampler is not None:
             self.sampler.stop()
         wiring.stop(self.recorder)
-        recording_files.append_exit(self.path, code=0, signal=None, overstayed=False)
+        recording_files.append_exit(self.path, code=0)
 
 
 def start_recording(name: str, *, probes: bool, samples: bool = False) -> OwnRecording:

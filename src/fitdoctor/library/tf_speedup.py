@@ -46,17 +46,22 @@ class Outcome:
     declined: tuple[str, ...]
 
 
-def faster(dataset: Any, *, free_bytes: int | None) -> Outcome:
+def faster(dataset: Any, *, free_bytes: int) -> Outcome:
     """The same elements in the same order, sooner; or the dataset itself."""
     tf_adopt.adopt(dataset)
-    stages = walk(dataset)
-    reason = _why_not(stages)
+    reason = _why_not(walk(dataset))
     if reason is not None:
         return Outcome(dataset, (), (reason,))
     applied: list[str] = []
     declined: list[str] = []
     current, before = dataset, _time(dataset)
-    for name, edit in _edits(free_bytes):
+    # Each gives the new pipeline, and one to time it by.
+    edits: dict[str, Callable[[Any], tuple[Any, Any]]] = {
+        "batch before map": _batch_first,
+        "cache": lambda dataset: _cached(dataset, free_bytes),
+        "private thread pool": _pooled,
+    }
+    for name, edit in edits.items():
         try:
             changed, trial = edit(current)
             if not _same_elements(dataset, changed):
@@ -64,26 +69,13 @@ def faster(dataset: Any, *, free_bytes: int | None) -> Outcome:
             after = _time(trial)
             if before is None or after is None or before / after < _WORTH:
                 raise NotAvailable("it is not faster here")
+            current, before = changed, after
+            applied.append(name)
         except (NotAvailable, LookupError) as error:
             declined.append(f"{name}: {error}")
-            continue
         except Exception as error:  # noqa: BLE001 - a user's map may fail on what we try
             declined.append(f"{name}: {type(error).__name__}")
-            continue
-        current, before = changed, after
-        applied.append(name)
     return Outcome(current, tuple(applied), tuple(declined))
-
-
-Edit = Callable[[Any], tuple[Any, Any]]  # the new pipeline, and one to time it by
-
-
-def _edits(free_bytes: int | None) -> list[tuple[str, Edit]]:
-    return [
-        ("batch before map", _batch_first),
-        ("cache", lambda dataset: _cached(dataset, free_bytes)),
-        ("private thread pool", _pooled),
-    ]
 
 
 def _why_not(stages: list[Stage]) -> str | None:
@@ -123,14 +115,14 @@ def _batch_first(dataset: Any) -> tuple[Any, Any]:
     return changed, changed
 
 
-def _cached(dataset: Any, free_bytes: int | None) -> tuple[Any, Any]:
+def _cached(dataset: Any, free_bytes: int) -> tuple[Any, Any]:
     stages = walk(dataset)
     if any(stage.op in ("cache", "CacheDataset") for stage in stages):
         raise NotAvailable("there is a cache already")
     stage = _last_steady(stages)
     _check_rebuilt(stages, stage.number)
     size, count = _size(stage.dataset)
-    if free_bytes is None or size * count > _MEMORY_SHARE * free_bytes:
+    if size * count > _MEMORY_SHARE * free_bytes:
         raise NotAvailable("the data may not fit into memory")
     changed = tf_edits.cached_at(dataset, stage)
     _check_seeds(stages, changed)
@@ -150,38 +142,35 @@ def _last_steady(stages: list[Stage]) -> Stage:
     """The stage nearest to the end up to which every pass gives the same."""
     for stage in stages:
         above = [stage, *_all_above(stages, stage)]
-        if stage.op in ("map", "batch") and all(_is_steady(one) for one in above):
+        if stage.op in ("map", "batch") and all(map(_is_steady, above)):
             return stage
     raise NotAvailable("no stage gives the same in every pass")
 
 
 def _is_steady(stage: Stage) -> bool:
     known = stage.op in _STEADY or stage.op in _STEADY_SOURCES
-    return known and not stage.random and not stage.reorders and not stage.python
+    return known and not (stage.random or stage.reorders or stage.python)
 
 
 def _all_above(stages: list[Stage], stage: Stage) -> list[Stage]:
-    found: list[Stage] = []
-    queue = list(stage.inputs)
-    while queue:
-        one = stages[queue.pop()]
-        found.append(one)
-        queue.extend(one.inputs)
-    return found
+    read = [stages[number] for number in stage.inputs]
+    return read + [above for one in read for above in _all_above(stages, one)]
 
 
 def _check_rebuilt(stages: list[Stage], number: int) -> None:
     """Everything that reads the changed stage is made again: only what loses nothing by it."""
-    below = [stage for stage in stages if number in {s.number for s in _all_above(stages, stage)}]
-    for stage in below:
-        if stage.op not in _REBUILT:
+    for stage in stages:
+        reads = any(one.number == number for one in _all_above(stages, stage))
+        if reads and stage.op not in _REBUILT:
             raise NotAvailable(f"{stage.op} cannot be made again")
 
 
 def _check_seeds(stages: list[Stage], changed: Any) -> None:
     """A shuffle that was made again must draw what it would have drawn."""
-    before = [tf_adopt.seeds_of(stage.dataset) for stage in stages if stage.op == "shuffle"]
-    after = [tf_adopt.seeds_of(stage.dataset) for stage in walk(changed) if stage.op == "shuffle"]
+    before, after = (
+        [tf_adopt.seeds_of(stage.dataset) for stage in walked if stage.op == "shuffle"]
+        for walked in (stages, walk(changed))
+    )
     if before != after:
         raise NotAvailable("the shuffle's seed comes from a counter and would change")
 
@@ -210,22 +199,18 @@ def _same_elements(one: Any, other: Any, *, to_the_end: bool = False) -> bool:
     """Element by element, for a while or to the end."""
     if one.element_spec != other.element_spec:
         return False
-    if _is_unseeded(one):
+    if any(tf_adopt.seeds_of(stage.dataset) == (0, 0) for stage in walk(one)):
         return True  # has no order of its own; what it shuffles was compared by its seeds
     begin = time.perf_counter()
     first, second = iter(one), iter(other)
     while True:
         a, b = next(first, None), next(second, None)
         if a is None or b is None:
-            return a is None and b is None
+            return a is b
         if not tf_edits.is_same(a, b):
             return False
         if time.perf_counter() - begin > _SAME_S:
             return not to_the_end
-
-
-def _is_unseeded(dataset: Any) -> bool:
-    return any(tf_adopt.seeds_of(stage.dataset) == (0, 0) for stage in walk(dataset))
 
 
 def _size(dataset: Any) -> tuple[int, int]:
@@ -234,8 +219,11 @@ def _size(dataset: Any) -> tuple[int, int]:
     if count < 0:
         raise NotAvailable("the number of elements is not known")
     tf = sys.modules["tensorflow"]
-    largest = 0
-    for element in dataset.take(4):
-        leaves = tf.nest.flatten(element, expand_composites=True)
-        largest = max(largest, sum(int(tf.size(x)) * max(1, x.dtype.size or 64) for x in leaves))
-    return largest, count
+    sizes = [
+        sum(
+            int(tf.size(leaf)) * max(1, leaf.dtype.size or 64)
+            for leaf in tf.nest.flatten(element, expand_composites=True)
+        )
+        for element in dataset.take(4)
+    ]
+    return max(sizes, default=0), count

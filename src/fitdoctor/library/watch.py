@@ -25,7 +25,6 @@ class Ledger:
     """What the callback does, apart from Keras's base class."""
 
     def __init__(self, script: str) -> None:
-        """Start to record; steps are timed when a fit begins."""
         self.script = os.path.basename(script)
         self.own: OwnRecording = start_recording(script, probes=False)
         self._call: Call | None = None

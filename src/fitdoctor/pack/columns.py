@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fitdoctor.pack.example import _KIND_TAG, varint
+from fitdoctor.pack.example import KIND_TAG, varint
 from fitdoctor.pack.schema import BadElement, Feature, Schema
 
 Bytes = npt.NDArray[np.uint8]
@@ -106,14 +107,8 @@ def encode_rows(schema: Schema, columns: Columns, *, before: int = 0, after: int
         BadElement: A column has another type or shape than the schema says.
     """
     rows = len(next(iter(columns.values())))
-    pieces: list[Piece] = []
-    total: Lengths | int = 0
-    for feature in schema:
-        entry = _entry(feature, columns[feature.name], rows)
-        size = _total(entry)
-        pieces += [constant(b"\x0a"), numbers(size), *entry]
-        total = total + size + 1 + pieces[-len(entry) - 1].lengths
-    body = [constant(b"\x0a"), numbers(total), *pieces]
+    entries = [_entry(feature, columns[feature.name], rows) for feature in schema]
+    body = _field(b"\x0a", list(chain.from_iterable(entries)))
     lengths = np.broadcast_to(np.asarray(_total(body), np.int64), (rows,))
     framed = [constant(bytes(before)), *body, constant(bytes(after))]
     sizes = lengths + before + after
@@ -122,22 +117,20 @@ def encode_rows(schema: Schema, columns: Columns, *, before: int = 0, after: int
 
 
 def _total(pieces: list[Piece]) -> Lengths | int:
-    total: Lengths | int = 0
-    for piece in pieces:
-        total = total + piece.lengths
-    return total
+    return sum(piece.lengths for piece in pieces)
+
+
+def _field(tag: bytes, pieces: list[Piece]) -> list[Piece]:
+    """A field of a message: its tag, its length, its contents."""
+    return [constant(tag), numbers(_total(pieces)), *pieces]
 
 
 def _entry(feature: Feature, column: Any, rows: int) -> list[Piece]:
-    """A feature of every row as an entry of the map, without its own length before it."""
-    values = _values(feature, column, rows)
-    size = _total(values)
-    list_head = [constant(b"\x0a"), numbers(size)]
-    list_size = size + _total(list_head)
-    kind = [constant(_KIND_TAG[feature.storage]), numbers(list_size)]
+    """A feature of every row as an entry of the map."""
     name = feature.name.encode()
-    key = constant(b"\x0a" + varint(len(name)) + name + b"\x12")
-    return [key, numbers(list_size + _total(kind)), *kind, *list_head, *values]
+    key = constant(b"\x0a" + varint(len(name)) + name)
+    values = _field(b"\x0a", _values(feature, column, rows))
+    return _field(b"\x0a", [key, *_field(b"\x12", _field(KIND_TAG[feature.storage], values))])
 
 
 def _values(feature: Feature, column: Any, rows: int) -> list[Piece]:

@@ -9,15 +9,13 @@ import math
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from fitdoctor.contract.errors import OutputError, UsageError
 from fitdoctor.pack import manifest as manifests
-from fitdoctor.pack.shard import WORK_FOLDER, not_written, write_json
+from fitdoctor.pack.shard import WORK_FOLDER, not_written
 
-PLAN = "plan.json"
 LOCK = "lock"
 # Workers of a command that was killed are gone within moments.
 LOCK_WAIT_S = 3.0
@@ -25,8 +23,8 @@ LOCK_TRIES = 10
 
 
 def plan_path(folder: Path) -> Path:
-    """Where the plan of an unfinished pack is kept."""
-    return folder / WORK_FOLDER / PLAN
+    """Where the plan of an unfinished pack is kept: the same command continues by it."""
+    return folder / WORK_FOLDER / "plan.json"
 
 
 def read_plan(folder: Path) -> dict[str, Any] | None:
@@ -38,12 +36,7 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
     return plan if isinstance(plan, dict) else None
 
 
-def write_plan(folder: Path, plan: dict[str, Any]) -> None:
-    """Keep the plan: the same command continues by it."""
-    write_json(plan_path(folder), plan)
-
-
-@contextmanager
+@contextlib.contextmanager
 def taken(folder: Path, *, force: bool, waits: bool = False) -> Iterator[None]:
     """Have the folder for ourselves; `waits` for another process, however long it writes.
 

@@ -45,27 +45,16 @@ def _value(name: str, value: Any) -> Any:
         return value
     if isinstance(value, str):
         return value.encode()
-    if isinstance(value, np.ndarray | np.generic):
-        return _array(name, np.asarray(value))
-    if isinstance(value, bool | int):
-        return _array(name, np.asarray(value))
-    if isinstance(value, float):
-        # Python has one float; float32 is what training computes with, but it would round.
-        return np.asarray(value, np.float64)
-    if hasattr(value, "__array__"):
-        # TensorFlow, torch on the CPU and JAX.
-        return _array(name, np.asarray(value))
     if isinstance(value, list):
-        return _list(name, value)
-    raise BadElement(f"{name!r} is a {type(value).__name__}, which cannot be stored")
-
-
-def _list(name: str, value: list[Any]) -> Any:
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise BadElement(f"{name!r} is a ragged list: {error}") from error
-    return _array(name, array)
+        try:
+            value = np.asarray(value)
+        except ValueError as error:
+            raise BadElement(f"{name!r} is a ragged list: {error}") from error
+    # TensorFlow, torch on the CPU and JAX have `__array__`. Python has one float; float32 is
+    # what training computes with, but it would round.
+    elif not isinstance(value, bool | int | float) and not hasattr(value, "__array__"):
+        raise BadElement(f"{name!r} is a {type(value).__name__}, which cannot be stored")
+    return _array(name, np.asarray(value))
 
 
 def _array(name: str, array: np.ndarray[Any, Any]) -> Any:
@@ -74,6 +63,9 @@ def _array(name: str, array: np.ndarray[Any, Any]) -> Any:
             item = array.item()
             return item if isinstance(item, bytes) else item.encode()
         raise BadElement(f"{name!r} is an array of {array.dtype}; expected numbers, or one text")
-    # The wire is little endian; NumPy's name of a type says nothing about its order.
-    little = array.dtype.newbyteorder("<")
-    return array.astype(little, copy=False) if array.dtype != little else array
+    return little_endian(array)
+
+
+def little_endian(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The wire is little endian; NumPy's name of a type says nothing about its order."""
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)

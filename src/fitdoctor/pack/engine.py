@@ -9,18 +9,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from fitdoctor.contract.errors import FitdoctorError, OutputError
-from fitdoctor.pack.job import Job, write_shard
+from fitdoctor.pack.job import Job, Report, write_shard
 from fitdoctor.pack.shard import Receipt
 from fitdoctor.pack.sources.data_source import Range
 
 Tasks = list[tuple[int, Range]]
-Report = Callable[[int, int], None]
 TICK_S = 0.2
 _PR_SET_PDEATHSIG = 1
 # Libraries with threads of their own: a forked copy of their process may hang.

@@ -7,6 +7,7 @@ numbers packed. A schema fixes the names, their order and the kinds, so most byt
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,23 +15,17 @@ import numpy as np
 
 from fitdoctor.pack.schema import BadElement, Feature, Schema
 
-_KIND_TAG = {"bytes": b"\x0a", "raw": b"\x0a", "float": b"\x12", "int64": b"\x1a"}
+KIND_TAG = {"bytes": b"\x0a", "raw": b"\x0a", "float": b"\x12", "int64": b"\x1a"}
 _TAG_1 = b"\x0a"  # field 1, length-delimited
 _U64 = (1 << 64) - 1
-# Labels and other small numbers come again and again.
-_SMALL = 1 << 14
 # Lengths whose heads are kept; images of ever new lengths must not fill the memory.
 _REMEMBERED = 1 << 16
 
 
+@functools.lru_cache(1 << 14)  # labels and other small numbers come again and again
 def varint(value: int) -> bytes:
     """A number in protobuf's variable length; negative ones as 64-bit two's complement."""
-    if 0 <= value < _SMALL:
-        return _SMALL_VARINTS[value]
-    return _varint(value & _U64)
-
-
-def _varint(value: int) -> bytes:
+    value &= _U64
     out = bytearray()
     while value > 0x7F:
         out.append((value & 0x7F) | 0x80)
@@ -39,16 +34,13 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-_SMALL_VARINTS = [_varint(value) for value in range(_SMALL)]
-
-
 def encoder(schema: Schema) -> Callable[[dict[str, Any]], bytes]:
     """A function that writes one element that fits the schema as an Example.
 
     It raises BadElement for one that does not.
     """
     count = len(schema)
-    fields = [(f.name, _Head(f), _payload(f)) for f in schema]
+    fields = [(f.name, _head(f), _payload(f)) for f in schema]
 
     def encode(element: dict[str, Any]) -> bytes:
         if len(element) != count:
@@ -60,7 +52,7 @@ def encoder(schema: Schema) -> Callable[[dict[str, Any]], bytes]:
                 data = payload(element[name])
             except KeyError:
                 raise BadElement(f"{name!r}, which the first element has, is missing") from None
-            before = head[len(data)]
+            before = head(len(data))
             total += len(before) + len(data)
             parts += (before, data)
         parts[0] = _TAG_1 + varint(total)
@@ -70,61 +62,48 @@ def encoder(schema: Schema) -> Callable[[dict[str, Any]], bytes]:
     return encode
 
 
-class _Head(dict[int, bytes]):
+def _head(feature: Feature) -> Callable[[int], bytes]:
     """All bytes of a feature before its data: they depend on nothing but the data's length."""
+    name = feature.name.encode()
+    key = _TAG_1 + varint(len(name)) + name + b"\x12"
 
-    def __init__(self, feature: Feature) -> None:
-        name = feature.name.encode()
-        self._key = _TAG_1 + varint(len(name)) + name + b"\x12"
-        self._tag = _KIND_TAG[feature.storage]
-
-    def __missing__(self, length: int) -> bytes:
+    @functools.lru_cache(_REMEMBERED)
+    def head(length: int) -> bytes:
         values = _TAG_1 + varint(length)
-        kind = self._tag + varint(len(values) + length) + values
-        entry = self._key + varint(len(kind) + length) + kind
-        head = _TAG_1 + varint(len(entry) + length) + entry
-        if len(self) < _REMEMBERED:
-            self[length] = head
-        return head
+        kind = KIND_TAG[feature.storage] + varint(len(values) + length) + values
+        entry = key + varint(len(kind) + length) + kind
+        return _TAG_1 + varint(len(entry) + length) + entry
+
+    return head
 
 
 def _payload(feature: Feature) -> Callable[[Any], bytes]:
-    name, dtype, shape = feature.name, feature.dtype, feature.shape
+    dtype, shape = np.dtype(feature.dtype), feature.shape
 
-    def check(value: Any) -> None:
-        received = (
-            f"{value.dtype} {list(value.shape)}"
-            if isinstance(value, np.ndarray)
-            else type(value).__name__
-        )
-        raise BadElement(
-            f"{name!r} is {received}; in the first element it is {dtype} {list(shape)}"
-        )
+    def wrong(value: Any) -> BadElement:
+        is_array = isinstance(value, np.ndarray)
+        received = f"{value.dtype} {list(value.shape)}" if is_array else type(value).__name__
+        expected = f"{feature.dtype} {list(shape)}"
+        return BadElement(f"{feature.name!r} is {received}; in the first element it is {expected}")
 
-    if feature.storage == "bytes":
+    def checked(value: Any) -> np.ndarray[Any, Any]:
+        if not isinstance(value, np.ndarray) or value.dtype != dtype or value.shape != shape:
+            raise wrong(value)
+        return value
 
-        def as_bytes(value: Any) -> bytes:
-            if not isinstance(value, bytes):
-                check(value)
-            return value  # type: ignore[no-any-return]
-
-        return as_bytes
-
-    expected = np.dtype(dtype)
+    def as_bytes(value: Any) -> bytes:
+        if not isinstance(value, bytes):
+            raise wrong(value)
+        return value
 
     def as_raw(value: Any) -> bytes:
-        if not isinstance(value, np.ndarray) or value.dtype != expected or value.shape != shape:
-            check(value)
-        return value.tobytes()  # type: ignore[no-any-return]
+        return checked(value).tobytes()
 
     def as_varints(value: Any) -> bytes:
-        if not isinstance(value, np.ndarray) or value.dtype != expected or value.shape != shape:
-            check(value)
-        if not shape:
-            return varint(int(value.item()))
-        return b"".join([varint(int(number)) for number in value.ravel().tolist()])
+        array = checked(value)
+        return b"".join(map(varint, array.ravel().tolist())) if shape else varint(array.item())
 
-    return as_varints if feature.storage == "int64" else as_raw
+    return {"bytes": as_bytes, "int64": as_varints}.get(feature.storage, as_raw)
 
 
 def decoder(schema: Schema) -> Callable[[bytes], dict[str, Any]]:
@@ -153,7 +132,7 @@ def decoder(schema: Schema) -> Callable[[bytes], dict[str, Any]]:
 
 
 def _value_reader(feature: Feature) -> Callable[[int, bytes], Any]:
-    number = _KIND_TAG[feature.storage][0]
+    number = KIND_TAG[feature.storage][0]
     dtype = None if feature.dtype == "bytes" else np.dtype(feature.dtype).newbyteorder("<")
     shape, storage = feature.shape, feature.storage
 

@@ -11,12 +11,14 @@ from typing import Any
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.columns import fits
 from fitdoctor.pack.element import normal
+from fitdoctor.pack.encoded_images import agreed
 from fitdoctor.pack.example import encoder
-from fitdoctor.pack.image_header import agreed
 from fitdoctor.pack.schema import BadElement, Schema, difference, schema_of
 from fitdoctor.pack.shard import Options, Receipt, ShardWriter, Skipped, shard_writer
 from fitdoctor.pack.sources.data_source import Block, Range, Source
 from fitdoctor.pack.sources.function import load_function
+
+Report = Callable[[int, int], None]  # of items and bytes, as they are written
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Elements:
         self.map = load_function(options.map_spec) if options.map_spec else None
         self.skipped: list[Skipped] = []
         self._encode = encoder(schema)
-        self._skip_bad = options.skip_bad
+        self.options = options
 
     def record(self, name: str, raw: Any, *, is_normal: bool = False) -> bytes | None:
         """An element as an Example, or None when it was left out.
@@ -66,7 +68,7 @@ class Elements:
         Raises:
             UsageError: Bad items are not left out.
         """
-        if not self._skip_bad:
+        if not self.options.skip_bad:
             raise bad_item(bad)
         self.skipped.append(bad)
 
@@ -98,10 +100,8 @@ def mapped(raw: Any, function: Callable[[Any], Any] | None) -> dict[str, Any]:
     return normal(made)
 
 
-def write_shard(
-    job: Job, number: int, part: Range, report: Callable[[int, int], None] | None = None
-) -> Receipt:
-    """Write the shard of a range; `report` gets items and bytes as they are written.
+def write_shard(job: Job, number: int, part: Range, report: Report | None = None) -> Receipt:
+    """Write the shard of a range.
 
     Raises:
         UsageError: An item is bad, and bad ones are not left out.

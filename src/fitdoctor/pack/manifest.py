@@ -30,12 +30,10 @@ class Manifest:
 
     @property
     def records(self) -> int:
-        """Elements of all shards."""
         return sum(shard.records for shard in self.shards)
 
     @property
     def count_bytes(self) -> int:
-        """Bytes of all shards."""
         return sum(shard.bytes for shard in self.shards)
 
     @property

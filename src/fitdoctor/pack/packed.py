@@ -25,7 +25,7 @@ from fitdoctor.pack.extras import needed
 from fitdoctor.pack.manifest import NAME, Manifest, read_manifest
 from fitdoctor.pack.packing import Listener, pack
 from fitdoctor.pack.shard import Options
-from fitdoctor.pack.sources.record_source import Records
+from fitdoctor.pack.sources.data_source import Records
 from fitdoctor.units import size
 
 # Made and compared at every start: they tell files or Python code that changed.
@@ -87,10 +87,8 @@ def _identity(tf: Any, dataset: Any, records: Any) -> dict[str, Any]:
 
 
 def _digest(records: Iterable[bytes]) -> str:
-    whole = hashlib.sha256()
-    for record in records:
-        whole.update(hashlib.sha256(record).digest())
-    return whole.hexdigest()
+    digests = [hashlib.sha256(record).digest() for record in records]
+    return hashlib.sha256(b"".join(digests)).hexdigest()
 
 
 def _fingerprint(tf: Any, dataset: Any) -> str | None:

@@ -11,15 +11,14 @@ from typing import Any, cast
 
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack import destination
-from fitdoctor.pack.engine import Report, Tasks, run_local
-from fitdoctor.pack.image_header import agreed
-from fitdoctor.pack.job import Job, bad_item
+from fitdoctor.pack.encoded_images import agreed
+from fitdoctor.pack.engine import Tasks, run_local
+from fitdoctor.pack.job import Job, Report, bad_item
 from fitdoctor.pack.manifest import NAME, Manifest, read_manifest, write_manifest
 from fitdoctor.pack.schema import Feature, Schema
-from fitdoctor.pack.shard import FORMATS, Options, Receipt, read_receipt
-from fitdoctor.pack.sources.data_source import Range, Source, Stream
+from fitdoctor.pack.shard import FORMATS, Options, Receipt, read_receipt, write_json
+from fitdoctor.pack.sources.data_source import Range, Records, Source, Stream
 from fitdoctor.pack.sources.function import code_stamp, load_function
-from fitdoctor.pack.sources.record_source import Records
 from fitdoctor.pack.stream import first_schema, run_stream
 
 # Enough that a few readers find work, few enough that small packs stay small.
@@ -57,7 +56,7 @@ class _Work:
 
     def keep_plan(self, schema: Schema, **more: Any) -> dict[str, Any]:
         plan = {"identity": self.identity, **more, "schema": [one.to_json() for one in schema]}
-        destination.write_plan(self.folder, plan)
+        write_json(destination.plan_path(self.folder), plan)
         return plan
 
 

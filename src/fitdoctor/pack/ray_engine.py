@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from fitdoctor.contract.errors import FitdoctorError, OutputError
-from fitdoctor.pack.engine import Report, Tasks
+from fitdoctor.pack.engine import Tasks
 from fitdoctor.pack.extras import needed
-from fitdoctor.pack.job import Job, write_shard
+from fitdoctor.pack.job import Job, Report, write_shard
 from fitdoctor.pack.shard import Receipt
 
 # A node that dies takes all its tasks; more deaths than this are no accident.

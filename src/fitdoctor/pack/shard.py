@@ -73,7 +73,7 @@ class Receipt:
 
 
 class TFRecordFile:
-    """A TFRecord file that is being written."""
+    """A TFRecord file that is being written; `ArrayRecordFile` has the same methods."""
 
     def __init__(self, path: Path) -> None:
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by close()
@@ -118,7 +118,6 @@ class TFRecordFile:
         return int(self._crc)
 
     def abandon(self) -> None:
-        """Close without caring about what is in it."""
         self._file.close()
 
 
@@ -137,18 +136,15 @@ class ArrayRecordFile:
         return b"".join(map(tfrecord.footer, records))
 
     def add_rows(self, schema: Schema, columns: Columns) -> bytes:
-        """Append a block of rows."""
         return self.add(list(encode_rows(schema, columns).records()))
 
     def close(self) -> int:
-        """Make it safe on the disk, and return its CRC32C."""
         self._writer.close()
         with open(self._path, "rb+") as file:
             os.fsync(file.fileno())
         return checksum.of_file(self._path)
 
     def abandon(self) -> None:
-        """Close without caring about what is in it."""
         try:
             self._writer.close()
         except Exception:  # noqa: BLE001 - the library's own error; the file is deleted
@@ -211,7 +207,6 @@ class ShardWriter:
         return receipt
 
     def abandon(self) -> None:
-        """Leave nothing behind."""
         self._records.abandon()
         self._part.unlink(missing_ok=True)
 

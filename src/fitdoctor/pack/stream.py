@@ -14,13 +14,12 @@ from typing import Any
 
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack import checksum, tfrecord
-from fitdoctor.pack.job import Elements, mapped
+from fitdoctor.pack.job import Elements, Report, mapped
 from fitdoctor.pack.schema import BadElement, Schema, schema_of
 from fitdoctor.pack.shard import Options, Receipt, Skipped, read_receipt, shard_writer
 from fitdoctor.pack.sources.data_source import Stream
 
 Item = tuple[str, Any]  # name and raw element
-Report = Callable[[int, int], None]  # items and bytes
 
 
 def first_schema(items: Iterator[Item], options: Options) -> tuple[Schema, list[Item]]:
@@ -75,9 +74,8 @@ def run_stream(
         receipts.append(receipt)
     kept = len(receipts)
     for first in items:
-        elements = Elements(schema, options)
-        rest = chain([first], items)
-        receipts.append(_write(rest, folder, len(receipts), elements, options, report))
+        rest, elements = chain([first], items), Elements(schema, options)
+        receipts.append(_write(rest, folder, len(receipts), elements, report))
     if not receipts:
         raise _empty()
     return schema, receipts, kept
@@ -118,21 +116,16 @@ def _skip_same(receipt: Receipt, items: Iterator[Item], elements: Elements, repo
 
 
 def _write(
-    items: Iterator[Item],
-    folder: Path,
-    number: int,
-    elements: Elements,
-    options: Options,
-    report: Report,
+    items: Iterator[Item], folder: Path, number: int, elements: Elements, report: Report
 ) -> Receipt:
     read = 0
-    with shard_writer(folder, number, elements.schema, options) as writer:
+    with shard_writer(folder, number, elements.schema, elements.options) as writer:
         for name, raw in items:
             read += 1
             record = elements.record(name, raw)
             if record is not None:
                 writer.add(record)
                 report(1, len(record))
-            if writer.written >= options.shard_bytes:
+            if writer.written >= elements.options.shard_bytes:
                 break
         return writer.finish(read, elements.skipped, {})

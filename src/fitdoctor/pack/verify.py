@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from fitdoctor.pack import checksum, tfrecord
 from fitdoctor.pack.example import decoder
 from fitdoctor.pack.extras import needed
+from fitdoctor.pack.job import Report
 from fitdoctor.pack.manifest import Manifest
 from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Receipt
@@ -16,7 +17,7 @@ from fitdoctor.pack.shard import Receipt
 _RECORDS_AT_ONCE = 1024
 
 
-def verify(manifest: Manifest, report: Callable[[int, int], None] | None = None) -> list[str]:
+def verify(manifest: Manifest, report: Report | None = None) -> list[str]:
     """What is wrong, one sentence each; empty when all is as the manifest says."""
     wrong: list[str] = []
     for shard in manifest.shards:

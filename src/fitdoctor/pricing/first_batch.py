@@ -32,14 +32,14 @@ class Epochs(NamedTuple):
 
 def earlier_first_batch(view: View, late: OnePass, early: OnePass, steps: float) -> Epochs | None:
     """What the earlier first batch saves; None where it is not worth a word."""
-    now, then = (
-        epoch_ns(one, steps, view.ceiling_step.value, shared=_shared(view)) for one in (late, early)
-    )
+    loader, stepping = view.loader, min(view.frozen_cores, view.cpus)
+    shared = Shared(loader.cores, stepping, view.cpus) if loader is not None else None
+    step = view.ceiling_step.value
+    now, then = (epoch_ns(one, steps, step, shared) for one in (late, early))
     if late.first_ns - early.first_ns < STALL_SHARE * now or now <= then:
         return None
     total = view.costs.total
-    left = Interval.around(then / now, ONE_PASS_ERROR)
-    kept = Interval(left.value, left.low, min(1.0, left.high))
+    kept = Interval.minimum(Interval.around(then / now, ONE_PASS_ERROR), Interval.exact(1.0))
     return Epochs(now, then, Interval.exact(total.value).minus(kept.scaled(total.value)))
 
 
@@ -61,9 +61,3 @@ def epoch_ns(
     if shared is not None:
         longer = max(longer, (batch * shared.loading + step_ns * shared.stepping) / shared.cpus)
     return float(one_pass.first_ns + steps * longer)
-
-
-def _shared(view: View) -> Shared | None:
-    if view.loader is None:
-        return None
-    return Shared(view.loader.cores, min(view.frozen_cores, view.cpus), view.cpus)

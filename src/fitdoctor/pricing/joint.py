@@ -85,7 +85,10 @@ def _saved_together(
                 best[part] = saved
     by_input = best["input_wait"].value if "input_wait" in best else 0.0
     available = curable_parts(parts, by_input)
-    combined = _sum(_at_most(saved, available.get(part, 0.0)) for part, saved in best.items())
+    combined = _sum(
+        Interval.minimum(saved, Interval.exact(available.get(part, 0.0)))
+        for part, saved in best.items()
+    )
     alone = max((_sum(saving.values()) for saving in savings), key=lambda saved: saved.value)
     return alone if alone.value > combined.value else combined
 
@@ -107,7 +110,3 @@ def curable_parts(parts: Mapping[str, float], by_input: float = 0.0) -> dict[str
 
 def _sum(saved: Iterable[Interval]) -> Interval:
     return sum(saved, start=Interval.exact(0.0))
-
-
-def _at_most(saved: Interval, available: float) -> Interval:
-    return Interval(*(min(one, available) for one in (saved.value, saved.low, saved.high)))

@@ -91,9 +91,8 @@ def saved_by(
     step = view.ceiling_step
     now = view.core
     model = StepModel.fitted(now.value, step.value, loader.value)
-    if lock_is_freed and loads_beside(view) and step.value < UNTOLD * loader.value:
-        model = StepModel(1.0)
-    if overlapped:
+    untold = lock_is_freed and loads_beside(view) and step.value < UNTOLD * loader.value
+    if overlapped or untold:
         model = StepModel(1.0)
     left = step_left(view)
     if under_lock is not None:
@@ -171,13 +170,9 @@ def saved_by_trial(view: View, trial: Trial[Changed], *, overlapped: bool = Fals
     loader = view.loader
     if loader is None:
         raise ValueError("saved_by_trial() needs a measured loader")
-    left = trial.left
-    after = Interval(
-        loader.ns.value * left.value, loader.ns.low * left.low, loader.ns.high * left.high
-    )
     return saved_by(
         view,
-        after,
+        loader.ns.times(trial.left),
         overlapped=overlapped,
         cores=trial.cores,
         first_saved_ns=trial.first_saved_ns,

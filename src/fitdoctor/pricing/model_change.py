@@ -26,13 +26,7 @@ def saved_by_change(view: View, left: Interval) -> Interval:
 
     As a share of the real step: on a machine that was slower while probing, both were.
     """
-    step = real_step(view)
-    saved = Interval(
-        step * max(0.0, 1 - left.value),
-        step * max(0.0, 1 - left.high),
-        step * max(0.0, 1 - left.low),
-    )
-    return _beside_loop(view, saved)
+    return _beside_loop(view, Interval.exact(1.0).minus(left).scaled(real_step(view)))
 
 
 def _beside_loop(view: View, saved: Interval) -> Interval:
@@ -41,11 +35,7 @@ def _beside_loop(view: View, saved: Interval) -> Interval:
     if loop is None:
         return saved
     rest = view.costs.total.value - view.costs.parts.get("input_wait", 0.0)
-    return Interval(
-        min(saved.value, max(0.0, rest - loop.value)),
-        min(saved.low, max(0.0, rest - loop.high)),
-        min(saved.high, max(0.0, rest - loop.low)),
-    )
+    return Interval.minimum(saved, Interval.exact(rest).minus(loop))
 
 
 def real_step(view: View) -> float:
@@ -126,7 +116,7 @@ def saved_by_layers(view: View, needs: Iterable[tuple[LayerCost, float]]) -> Int
         if layer.step is not None:
             left = WRITTEN_WELL.scaled(needed_ns / layer.step.value)
             saved = saved + _of_layer(view, layer, left)
-    return _beside_loop(view, _at_most(saved, real_step(view)))
+    return _beside_loop(view, Interval.minimum(saved, Interval.exact(real_step(view))))
 
 
 def saved_of_layer(view: View, layer: LayerCost, left: Interval) -> Interval:
@@ -135,16 +125,5 @@ def saved_of_layer(view: View, layer: LayerCost, left: Interval) -> Interval:
 
 
 def _of_layer(view: View, layer: LayerCost, left: Interval) -> Interval:
-    if view.frozen is None:
-        return Interval.exact(0.0)
-    share = layer_share(view, layer)
-    step = real_step(view)
-    return Interval(
-        step * share.value * max(0.0, 1 - left.value),
-        step * share.low * max(0.0, 1 - left.high),
-        step * share.high * max(0.0, 1 - left.low),
-    )
-
-
-def _at_most(saved: Interval, most: float) -> Interval:
-    return Interval(min(saved.value, most), min(saved.low, most), min(saved.high, most))
+    step = layer_share(view, layer).scaled(real_step(view))
+    return step.times(Interval.exact(1.0).minus(left))

@@ -34,8 +34,5 @@ class StepModel:
 
     def core(self, step: Interval, loader: Interval) -> Interval:
         """One step to the next for a given step and loader."""
-        longer = Interval.maximum(step, loader)
-        shorter = Interval(
-            min(step.value, loader.value), min(step.low, loader.low), min(step.high, loader.high)
-        )
-        return longer + shorter.scaled(1.0 - self.overlap)
+        shorter = Interval.minimum(step, loader)
+        return Interval.maximum(step, loader) + shorter.scaled(1.0 - self.overlap)

@@ -14,14 +14,7 @@ from fitdoctor.contract.evidence.pipeline import (
     MoreReads,
 )
 from fitdoctor.contract.limits import MEMORY_SHARE
-from fitdoctor.pricing.planner import (
-    WORTH,
-    Machine,
-    Plan,
-    Step,
-    Work,
-    best_plan,
-)
+from fitdoctor.pricing.planner import WORTH, Machine, Plan, Step, Work, best_plan
 
 _PARALLEL = frozenset({"map", "interleave"})
 _ENDS_CACHING = frozenset({"shuffle", "repeat", "cache", "from_generator"})
@@ -81,11 +74,8 @@ def _with_cache(view: View, plan: Plan) -> Plan:
     after = max(view.ceiling_step.value, cache.ns.value)
     if not fits or after * WORTH >= plan.step_ns:
         return plan
-    return Plan(after, _limit(after, view), cache_after=found.stage)
-
-
-def _limit(step_ns: float, view: View) -> str:
-    return "the step itself" if step_ns <= view.ceiling_step.value else "reading the cache"
+    binding = "the step itself" if after <= view.ceiling_step.value else "reading the cache"
+    return Plan(after, binding, cache_after=found.stage)
 
 
 def _with_reads(view: View, plan: Plan, reads: int, loader_ns: float) -> Plan:

@@ -25,8 +25,7 @@ from fitdoctor.contract.limits import MEMORY_SHARE
 MOST_CALLS = 64
 # A plan must be better by this factor to be worth a change.
 WORTH = 1.02
-# Reading one batch back from a cache: a copy, at this many bytes per nanosecond.
-CACHE_BYTES_PER_NS = 2.0
+# Reading one element back from a cache.
 CACHE_ELEMENT_NS = 1_000.0
 
 
@@ -96,24 +95,16 @@ def best_plan(
         batched: the stages with batching first, where that gives the same batches.
     """
     candidates = [
-        plan
+        replace(solve(left, machine, step), cache_after=cache_after, batch_first=is_batched)
         for is_batched, chain in ((False, stages), (True, batched))
         if chain is not None
-        for plan in _plans(chain, machine, step, batch_first=is_batched)
+        for cache_after, left in _cache_points(chain, machine)
     ]
     best = candidates[0]
     for plan in candidates[1:]:
         if plan.step_ns * WORTH < best.step_ns:
             best = plan
     return best
-
-
-def _plans(
-    stages: Sequence[Work], machine: Machine, step: Step, *, batch_first: bool
-) -> Iterator[Plan]:
-    for cache_after, left in _cache_points(stages, machine):
-        plan = solve(left, machine, step)
-        yield replace(plan, cache_after=cache_after, batch_first=batch_first)
 
 
 def _cache_points(

@@ -11,15 +11,12 @@ from fitdoctor.contract.errors import FitdoctorError, UsageError
 from fitdoctor.contract.options import RunOptions
 from fitdoctor.contract.reader import read_recording
 from fitdoctor.contract.records import Recording, Script
-from fitdoctor.cures.choice import predicted
 from fitdoctor.cures.patch import Applied, Patch
 from fitdoctor.cures.prescription import prescribe
 from fitdoctor.diagnosis import diagnose
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.rounds import Rounds, longest
-from fitdoctor.intervals import Interval
-from fitdoctor.proof.equivalence import CureClass
 from fitdoctor.proof.measured import steady_step_ns
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.side import Side
@@ -60,9 +57,8 @@ def examine(target: Side, folder: Path, *, budget_s: float) -> Examined:
     options = RunOptions(budget_s=budget_s)
     run = run_side(target, folder, options=options, limit_s=budget_s + PROBES_S, sampled=True)
     if run.failed:
-        how = run.error or f"exit code {run.exit_code}"
         raise ExaminationFailed(
-            f"{target.target} failed while it was examined: {how}",
+            f"{target.target} failed while it was examined: {run.how}",
             expected="a script that trains",
             advice=f"fitdoctor run {target.target}",
         )
@@ -158,18 +154,6 @@ def _form(applied: Applied) -> str:
 
 def line_of(finding: Finding) -> str:
     """A cure in one line."""
-    place = ""
-    if finding.where is not None:
-        place = f" {Path(finding.where.file).name}:{finding.where.line}"
+    where = finding.where
+    place = f" {Path(where.file).name}:{where.line}" if where is not None else ""
     return f"{finding.rule} {finding.name}{place}: {finding.cure.summary}"
-
-
-def class_of(patch: Patch) -> CureClass:
-    """Unsafe as soon as one cure is."""
-    safeties = {one.finding.cure.safety for one in patch.applied}
-    return "unsafe" if "unsafe" in safeties else "safe"
-
-
-def predicted_gain(examined: Examined, patch: Patch) -> Interval | None:
-    """What the cures in the patch were predicted to gain together."""
-    return predicted(examined.diagnosis, [one.finding for one in patch.applied])

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fitdoctor.contract.options import RunOptions, StepLimit
+from fitdoctor.cures.choice import predicted
 from fitdoctor.cures.patch import Patch
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
@@ -14,17 +15,15 @@ from fitdoctor.proof.cured import (
     ExaminationFailed,
     Examined,
     applied_lines,
-    class_of,
     cured_side,
     examine,
     examined_before,
     line_of,
     patch_of,
     plain_side,
-    predicted_gain,
 )
 from fitdoctor.proof.equivalence import not_checked
-from fitdoctor.proof.measured import Limits
+from fitdoctor.proof.measured import Limits, Measured
 from fitdoctor.proof.one_by_one import Sifted, sift
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.proof_verdict import Proof
@@ -36,7 +35,6 @@ EXAMINATION_S = 60.0
 # A run that stores data may take this much longer than was predicted, and some seconds to train.
 STORING_PATIENCE = 10.0
 STORING_S = 60.0
-NOT_SIFTED: Sifted[Finding] = Sifted((), (), ())
 
 
 def prove_cures(
@@ -68,7 +66,11 @@ def prove_cures(
         recording: an examination of the same script, if there is one already.
         pack: the folder for cures that store data, which the cured side writes.
     """
-    examined = _examination(target, folder, recording, tell)
+    if recording is not None:
+        examined = examined_before(target, recording)
+    else:
+        tell(f"examining {target.target}")
+        examined = examine(target, folder, budget_s=EXAMINATION_S)
 
     def of(findings: Sequence[Finding]) -> Patch:
         return patch_of(examined, findings, unsafe=unsafe, pack=pack, in_process=trial)
@@ -78,12 +80,13 @@ def prove_cures(
     if trial and patch:
         patch = kept_cures(examined, patch, folder, tell=tell, unsafe=unsafe, pack=pack)
     if not patch:
-        return Proof("not-proven", _nothing(examined, patch), None, not_checked("nothing changed"))
+        unchecked = not_checked("nothing changed")
+        return Proof("not-proven", _nothing(examined, patch), Measured(), unchecked)
     for line in applied_lines(patch):
         tell(f"cure: {line}")
     prover = Prover(folder, limits, tell)
     one_by_one = each and len(patch.applied) > 1
-    sifted = _sifted(prover, examined, patch, of, tell) if one_by_one else NOT_SIFTED
+    sifted = _sifted(prover, examined, patch, of, tell) if one_by_one else Sifted[Finding]()
     # Where nothing helps, that is what the proof of all of them says.
     helping = of(sifted.kept) if sifted.kept and sifted.dropped else patch
     return replace(
@@ -91,13 +94,6 @@ def prove_cures(
         each=tuple((line_of(finding), proof) for finding, proof in sifted.alone),
         dropped=tuple(map(line_of, sifted.dropped)),
     )
-
-
-def _examination(target: Side, folder: Path, recording: Path | None, tell: Tell) -> Examined:
-    if recording is not None:
-        return examined_before(target, recording)
-    tell(f"examining {target.target}")
-    return examine(target, folder, budget_s=EXAMINATION_S)
 
 
 def _sifted(
@@ -133,13 +129,11 @@ def _store(examined: Examined, patch: Patch, folder: Path, tell: Tell) -> None:
         tell(f"storing data: the cured script {edit.cost()}")
     options = RunOptions(probes=False, limit=StepLimit(1, STORING_S))
     longest = STORING_S + STORING_PATIENCE * sum(edit.seconds for edit in stored)
-    run = run_side(
-        cured_side(examined.target, patch, "stored"), folder, options=options, limit_s=longest
-    )
+    side = cured_side(examined.target, patch, "stored")
+    run = run_side(side, folder, options=options, limit_s=longest)
     if run.failed:
         raise ExaminationFailed(
-            f"{examined.target.target} failed while it stored its data: "
-            f"{run.error or f'exit code {run.exit_code}'}",
+            f"{side.target} failed while it stored its data: {run.how}",
             expected="a pipeline whose elements can be stored",
             advice="without --pack, the other cures are proven",
         )
@@ -148,19 +142,20 @@ def _store(examined: Examined, patch: Patch, folder: Path, tell: Tell) -> None:
 def _one(
     prover: Prover, examined: Examined, patch: Patch, *, may_differ: bool, check: bool
 ) -> Proof:
+    findings = [one.finding for one in patch.applied]
+    is_unsafe = any(finding.cure.safety == "unsafe" for finding in findings)
     return prover.prove(
         plain_side(examined.target),
         cured_side(examined.target, patch),
-        cure=class_of(patch),
+        cure="unsafe" if is_unsafe else "safe",
         may_differ=may_differ,
-        predicted=predicted_gain(examined, patch),
+        predicted=predicted(examined.diagnosis, findings),
         cures=applied_lines(patch),
         check=check,
     )
 
 
 def _nothing(examined: Examined, patch: Patch) -> str:
-    """Why there is nothing to prove."""
     if not examined.findings:
         verdicts = ", ".join(sorted({w.verdict for w in examined.diagnosis.workloads}))
         return f"nothing was found that could be cured ({verdicts})"

@@ -34,14 +34,6 @@ class Equivalence:
         """Whether the second trains differently from the first, as far as was seen."""
         return "different" in (self.data_stream, self.learning)
 
-    def to_json(self) -> dict[str, str]:
-        """The form of the JSON report."""
-        return {
-            "data_stream": self.data_stream,
-            "learning": self.learning,
-            "detail": self.detail,
-        }
-
 
 def not_checked(reason: str) -> Equivalence:
     """Nothing was compared."""
@@ -52,7 +44,7 @@ def compare(before: Learned, after: Learned, cure: CureClass = "given") -> Equiv
     """Compare two runs of the same number of steps."""
     data, data_detail = compare_data(before, after)
     learning, learning_detail = compare_learning(before, after, TOLERANCES[cure])
-    return Equivalence(data, learning, "; ".join(d for d in (data_detail, learning_detail) if d))
+    return Equivalence(data, learning, "; ".join(filter(None, (data_detail, learning_detail))))
 
 
 def with_repetition(
@@ -61,7 +53,7 @@ def with_repetition(
     """Judge a difference by whether the first script differs from itself as well."""
     own = compare(before, again, cure)
     data, learning, details = first.data_stream, first.learning, [first.detail]
-    if own.data_stream == "different" or own.data_stream == "same-multiset":
+    if own.data_stream in ("different", "same-multiset"):
         if data == "different":
             data = "not-checked"
         details.insert(0, "the first script's own data differ from run to run (unseeded?)")
@@ -80,8 +72,10 @@ def with_repetition(
 def compare_data(before: Learned, after: Learned) -> tuple[DataStream, str]:
     """Batch by batch in order, else the samples whatever their order."""
     a, b = before.batches, after.batches
+    if not a and not b:
+        return "not-checked", "no batch could be seen"
     if not a or not b:
-        return "not-checked", "no batch could be seen" if not a and not b else _one_unseen(a)
+        return "not-checked", f"the batches of {'B' if a else 'A'} could not be seen"
     count = min(len(a), len(b))
     differing = next((i for i in range(count) if a[i].digest != b[i].digest), None)
     if differing is None and (len(a) == len(b) or before.steps != after.steps):
@@ -89,30 +83,22 @@ def compare_data(before: Learned, after: Learned) -> tuple[DataStream, str]:
     if _same_samples(a, b):
         return "same-multiset", _other_order(differing, len(a), len(b))
     # In the midst of an epoch another order shows other samples: look at its end.
-    for end in _common_ends(before, after):
+    ends = [end for end in before.epoch_ends if end in after.epoch_ends and end <= count]
+    for end in reversed(ends):
         if _same_samples(a[:end], b[:end]):
             return "same-multiset", _other_order(differing, end, end)
     if differing is None:
         return "different", f"A trained on {len(a)} batches, B on {len(b)}"
     text = f"the data differ from batch {differing + 1} on"
-    if not _common_ends(before, after):
+    if not ends:
         text += " (no epoch came to its end, so whether only the order differs was not seen)"
     return "different", text
-
-
-def _one_unseen(a: Sequence[Batch]) -> str:
-    return f"the batches of {'B' if a else 'A'} could not be seen"
 
 
 def _other_order(differing: int | None, a: int, b: int) -> str:
     where = f" from batch {differing + 1} on" if differing is not None else ""
     batches = f"{a}" if a == b else f"{a} and {b}"
     return f"the same samples in {batches} batches, in another order or division{where}"
-
-
-def _common_ends(before: Learned, after: Learned) -> list[int]:
-    ends = set(before.epoch_ends) & set(after.epoch_ends)
-    return sorted(e for e in ends if e <= min(len(before.batches), len(after.batches)))[::-1]
 
 
 def _same_samples(a: Sequence[Batch], b: Sequence[Batch]) -> bool:
@@ -128,16 +114,14 @@ def _same_samples(a: Sequence[Batch], b: Sequence[Batch]) -> bool:
 
 def compare_learning(before: Learned, after: Learned, tolerance: float) -> tuple[Learning, str]:
     """Losses step by step, outputs, and the weights at the end."""
-    verdicts: list[tuple[Learning, str]] = []
     losses = _compare_losses(before.losses, after.losses, tolerance)
+    verdicts = [losses]
     if before.steps == after.steps:
         weights = _compare_weights(before, after, tolerance)
         if weights[0] == "bitwise" and losses[0] in ("different", "close"):
             # What `fit` reports is a mean since its metrics were reset, as an evaluation does.
             losses = ("bitwise", f"only the reported {losses[1]}")
-        verdicts.append(weights)
-        verdicts.append(_compare_outputs(before, after, tolerance))
-    verdicts.insert(0, losses)
+        verdicts = [losses, weights, _compare_outputs(before, after, tolerance)]
     checked = [v for v in verdicts if v[0] != "not-checked"]
     if not checked:
         return "not-checked", "; ".join(text for _, text in verdicts if text)
@@ -176,17 +160,15 @@ def _compare_weights(before: Learned, after: Learned, tolerance: float) -> tuple
     pairs = _paired(a, b)
     if pairs is None:
         return "different", f"the models differ: {len(a)} and {len(b)} weights of other shapes"
-    worst, where = 0.0, ""
-    for name, one, other in pairs:
-        if one.tobytes() == other.tobytes():
-            continue
-        difference = array_difference(one, other)
-        if difference > worst or not where:
-            worst, where = difference, name
-    if not where:
+    differing = [
+        (array_difference(one, other), name)
+        for name, one, other in pairs
+        if one.tobytes() != other.tobytes()
+    ]
+    if not differing:
         return "bitwise", f"{_many(len(pairs), 'weight array')} bitwise equal"
-    verdict: Learning = "close" if worst <= tolerance else "different"
-    return verdict, f"weight {where} differs by {worst:.1e}"
+    worst, where = max(differing, key=lambda found: found[0])
+    return _by_rounding(worst, tolerance), f"weight {where} differs by {worst:.1e}"
 
 
 def _compare_outputs(before: Learned, after: Learned, tolerance: float) -> tuple[Learning, str]:
@@ -198,8 +180,11 @@ def _compare_outputs(before: Learned, after: Learned, tolerance: float) -> tuple
     if a is None or b is None or a.shape != b.shape:
         return "different", "predictions differ"
     difference = array_difference(a, b)
-    verdict: Learning = "close" if difference <= tolerance else "different"
-    return verdict, f"predictions differ by {difference:.1e}"
+    return _by_rounding(difference, tolerance), f"predictions differ by {difference:.1e}"
+
+
+def _by_rounding(difference: float, tolerance: float) -> Learning:
+    return "close" if difference <= tolerance else "different"
 
 
 def _paired(
@@ -220,9 +205,7 @@ def relative_difference(a: float, b: float) -> float:
     if a == b or (a != a and b != b):
         return 0.0
     difference = abs(a - b)
-    if not np.isfinite(difference):
-        return float("inf")
-    return difference / max(abs(a), abs(b))
+    return difference / max(abs(a), abs(b)) if np.isfinite(difference) else float("inf")
 
 
 def array_difference(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -85,13 +86,11 @@ def _epoch_ends(recording: Recording) -> tuple[int, ...]:
     ends: list[int] = []
     done = 0
     for workload in recording.workloads:
-        last: tuple[int, int] | None = None
-        for block in workload.blocks:
-            epoch = (block.call, block.epoch)
-            if last is not None and epoch != last:
+        epochs = itertools.groupby(workload.blocks, key=lambda block: (block.call, block.epoch))
+        for number, (_, blocks) in enumerate(epochs):
+            if number:
                 ends.append(done)
-            last = epoch
-            done += len(block.t) * block.executions
+            done += sum(len(block.t) * block.executions for block in blocks)
     if not recording.examined and done:
         ends.append(done)
     return tuple(ends)

@@ -20,9 +20,9 @@ Cure = TypeVar("Cure")
 class Sifted(Generic[Cure]):
     """The cures that help, in their order, and what each gave alone."""
 
-    kept: tuple[Cure, ...]
-    dropped: tuple[Cure, ...]
-    alone: tuple[tuple[Cure, Proof], ...]
+    kept: tuple[Cure, ...] = ()
+    dropped: tuple[Cure, ...] = ()
+    alone: tuple[tuple[Cure, Proof], ...] = ()
 
 
 def sift(
@@ -38,17 +38,11 @@ def sift(
         added: What a cure gains beside others; None where that could not be measured.
     """
     proofs = [(cure, alone(cure)) for cure in cures]
-    helping = [cure for cure, proof in proofs if proof.verdict == "proven"]
-    kept = list(helping)
+    kept = [cure for cure, proof in proofs if proof.verdict == "proven"]
     for cure, proof in proofs:
-        if cure in helping or proof.verdict == "slower":
-            continue
-        if proof.verdict == "invalid":
-            # Nothing was measured: no reason to drop it.
-            kept.append(cure)
-            continue
-        gained = added(kept, cure) if kept else None
-        if gained is not None and gained.low > LEAST_GAIN:
+        gained = added(kept, cure) if kept and proof.verdict == "not-proven" else None
+        # Where nothing was measured, there is no reason to drop it.
+        if proof.verdict == "invalid" or (gained is not None and gained.low > LEAST_GAIN):
             kept.append(cure)
     return Sifted(
         kept=tuple(cure for cure in cures if cure in kept),

@@ -47,9 +47,12 @@ class Run:
     @property
     def failed(self) -> bool:
         """Whether the script crashed, was killed or hung before its compared steps were done."""
-        if self.recording.examined:
-            return False
-        return self.timed_out or self.exit_code != 0
+        return not self.ended_by_us and (self.timed_out or self.exit_code != 0)
+
+    @property
+    def how(self) -> str:
+        """How it failed."""
+        return self.error or f"exit code {self.exit_code}"
 
 
 def run_side(
@@ -78,11 +81,9 @@ def run_side(
             start_new_session=True,
         )
         timed_out = _see_through(process, recording, START_AND_END_S + limit_s, sampled=sampled)
-    code = process.returncode
-    by_signal = -code if code < 0 else None
-    recording_files.append_exit(
-        recording, code=None if by_signal else code, signal=by_signal, overstayed=timed_out
-    )
+    code = process.returncode if process.returncode >= 0 else None
+    by_signal = -process.returncode if code is None else None
+    recording_files.append_exit(recording, code=code, signal=by_signal, overstayed=timed_out)
     if sampled:
         append_sources(recording)
     return Run(
@@ -90,7 +91,7 @@ def run_side(
         recording=read_recording(recording),
         path=recording,
         launched_ns=launched,
-        exit_code=code if code >= 0 else None,
+        exit_code=code,
         error=_last_line(errors),
         timed_out=timed_out,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from fitdoctor.intervals import Interval
@@ -23,7 +23,7 @@ class Proof:
 
     verdict: Verdict
     reason: str
-    measured: Measured | None
+    measured: Measured
     equivalence: Equivalence
     predicted: Interval | None = None
     cures: tuple[str, ...] = ()  # what was applied, one line each
@@ -31,25 +31,24 @@ class Proof:
     dropped: tuple[str, ...] = ()  # those of them that do not help, and are not in the proof
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON report."""
         measured = self.measured
-        ratio = measured.ratio.to_json() if measured and measured.ratio else {}
+        ratio = measured.ratio.to_json() if measured.ratio else {}
         report: dict[str, Any] = {
             "schema": SCHEMA,
             "verdict": self.verdict,
             "ratio": ratio.get("ratio"),
             "low": ratio.get("low"),
             "high": ratio.get("high"),
-            "runs": measured.runs if measured else 0,
-            "equivalence": self.equivalence.to_json(),
+            "runs": measured.runs,
+            "equivalence": asdict(self.equivalence),
             "predicted": self.predicted.to_json() if self.predicted else None,
             "reason": self.reason,
-            "steps": measured.steps if measured else 0,
+            "steps": measured.steps,
             "step_ns": {
-                "before": _whole_ns(measured.before_ns if measured else None),
-                "after": _whole_ns(measured.after_ns if measured else None),
+                "before": _whole_ns(measured.before_ns),
+                "after": _whole_ns(measured.after_ns),
             },
-            "whole": measured.whole.to_json() if measured and measured.whole else None,
+            "whole": measured.whole.to_json() if measured.whole else None,
             "cures": list(self.cures),
         }
         if self.each:
@@ -76,16 +75,12 @@ def judge(measured: Measured, equivalence: Equivalence, *, may_differ: bool) -> 
     if equivalence.is_different and not may_differ:
         return "not-proven", f"it is faster, but trains differently: {equivalence.detail}"
     reason = f"{gain(ratio)} over {measured.steps} steps in {measured.pairs} pairs of runs"
-    return "proven", reason + _unseen(measured)
-
-
-def _unseen(measured: Measured) -> str:
-    if measured.unseen_round is None:
-        return ""
-    return (
-        f"; what the changed training does once in {measured.unseen_round} steps was not seen, so "
-        "it gains less (--window, for longer runs)"
-    )
+    if measured.unseen_round is not None:
+        reason += (
+            f"; what the changed training does once in {measured.unseen_round} steps was not "
+            "seen, so it gains less (--window, for longer runs)"
+        )
+    return "proven", reason
 
 
 def _no_gain(measured: Measured, ratio: Interval) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from fitdoctor.contract.options import LearningOptions, RunOptions, StepLimit
@@ -16,7 +17,7 @@ from fitdoctor.proof.equivalence import (
 )
 from fitdoctor.proof.learned import Learned, read_learned
 from fitdoctor.proof.measure import measure
-from fitdoctor.proof.measured import Limits, Measured, Observed, Progress
+from fitdoctor.proof.measured import CannotCompare, Limits, Measured, Observed, Progress
 from fitdoctor.proof.process import Run, run_side
 from fitdoctor.proof.proof_verdict import Proof, judge
 from fitdoctor.proof.side import Side
@@ -31,19 +32,14 @@ SEED = 20261115
 Tell = Callable[[Progress | str], None]
 
 
-class CannotCompare(Exception):
-    """One of the untimed runs gave nothing; the message says why."""
-
-
+@dataclass
 class Prover:
     """Proves pairs of one script; keeps what all of them share."""
 
-    def __init__(self, folder: Path, limits: Limits, tell: Tell = lambda progress: None) -> None:
-        """Recordings go to the folder."""
-        self._folder = folder
-        self._limits = limits
-        self._tell = tell
-        self._epoch_steps: int | None = None
+    folder: Path  # for recordings
+    limits: Limits
+    tell: Tell = lambda progress: None
+    epoch_steps: int | None = None  # as the first run that showed it
 
     def prove(
         self,
@@ -86,22 +82,22 @@ class Prover:
         def run(side: str, steps: int | None, seconds: float) -> Observed:
             return self._timed(sides[side], side, steps, seconds)
 
-        return measure(run, self._limits, self._tell, rounds=after.rounds)
+        return measure(run, self.limits, self.tell, rounds=after.rounds)
 
     def _timed(self, side: Side, label: str, steps: int | None, seconds: float) -> Observed:
         own = None if steps is None else max(1, steps // side.steps_in_one)
         options = RunOptions(probes=False, limit=StepLimit(own, seconds))
-        run = run_side(side, self._folder, options=options, limit_s=2 * seconds)
+        run = run_side(side, self.folder, options=options, limit_s=2 * seconds)
         if run.failed:
-            return Observed(None, run.launched_ns, False, _failure(run, label, side))
-        timeline = timeline_of(run.recording, self._epoch_steps)
+            raise CannotCompare(_failure(run, label, side))
+        timeline = timeline_of(run.recording, self.epoch_steps)
         run.path.unlink()  # a run of many steps is megabytes
         if timeline is None:
-            return Observed(None, run.launched_ns, False, f"{side.name} did not train with Keras")
+            raise CannotCompare(f"{side.name} did not train with Keras")
         if side.steps_in_one > 1:
             timeline = timeline.counted(side.steps_in_one)
-        if self._epoch_steps is None:
-            self._epoch_steps = timeline.epoch_steps
+        if self.epoch_steps is None:
+            self.epoch_steps = timeline.epoch_steps
         return Observed(timeline, run.launched_ns, run.ended_by_us)
 
     # -- equivalence ---------------------------------------------------------------
@@ -111,26 +107,23 @@ class Prover:
     ) -> Equivalence:
         """Both once, untimed; the first again if they differ, to see whether it repeats itself."""
         steps = steps_to_check(measured)
-        self._tell(f"comparing data and learning over {steps} steps (untimed runs)")
+        self.tell(f"comparing data and learning over {steps} steps (untimed runs)")
         try:
             first = self._learned(before, steps)
-            second = self._learned(after, steps)
-            found = compare(first, second, cure)
-            if found.data_stream == "identical" and found.learning == "bitwise":
+            found = compare(first, self._learned(after, steps), cure)
+            if not found.is_different:
                 return found
-            if "different" not in (found.data_stream, found.learning):
-                return found
-            self._tell("they differ; running the first again to see whether it repeats itself")
+            self.tell("they differ; running the first again to see whether it repeats itself")
             return with_repetition(found, first, self._learned(before, steps), cure)
         except CannotCompare as reason:
             return not_checked(str(reason))
 
     def _learned(self, side: Side, steps: int) -> Learned:
-        weights = self._folder / "weights.npz"
+        weights = self.folder / "weights.npz"
         weights.unlink(missing_ok=True)
         learning = LearningOptions(steps, CHECK_PATIENCE_S, str(weights), SEED)
         options = RunOptions(probes=False, learning=learning)
-        run = run_side(side, self._folder, options=options, limit_s=2 * CHECK_PATIENCE_S)
+        run = run_side(side, self.folder, options=options, limit_s=2 * CHECK_PATIENCE_S)
         if run.failed:
             raise CannotCompare(_failure(run, side.name, side))
         return read_learned(run.path, weights, run.recording)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
-from fitdoctor.cures.patch import Applied, Patch
+from fitdoctor.cures.patch import Patch
+from fitdoctor.findings.finding import Finding
 from fitdoctor.proof.cured import Examined, cured_side, line_of, patch_of, plain_side
 from fitdoctor.proof.measured import Limits
 from fitdoctor.proof.proving import Prover, Tell
@@ -27,18 +29,17 @@ def kept_cures(
     """The patch without the cures that make this training slower, or break it."""
     if _helps(examined, patch, folder, "all", tell):
         return patch
-    if len(patch.applied) == 1:
-        tell(f"taken back: {line_of(patch.applied[0].finding)}")
-        return patch_of(examined, [], unsafe=unsafe, in_process=True)
-    kept: list[Applied] = []
+    of = functools.partial(patch_of, examined, unsafe=unsafe, pack=pack, in_process=True)
+    kept: list[Finding] = []
     for number, applied in enumerate(patch.applied):
-        single = patch_of(examined, [applied.finding], unsafe=unsafe, pack=pack, in_process=True)
-        if _helps(examined, single, folder, f"one{number}", tell):
-            kept.append(applied)
+        finding = applied.finding
+        # The only one was just tried.
+        alone = len(patch.applied) == 1
+        if not alone and _helps(examined, of([finding]), folder, f"one{number}", tell):
+            kept.append(finding)
         else:
-            tell(f"taken back: {line_of(applied.finding)}")
-    helping = [one.finding for one in kept]
-    return patch_of(examined, helping, unsafe=unsafe, pack=pack, in_process=True)
+            tell(f"taken back: {line_of(finding)}")
+    return of(kept)
 
 
 def _helps(examined: Examined, patch: Patch, folder: Path, name: str, tell: Tell) -> bool:

@@ -13,18 +13,10 @@ BAR = 30
 
 def devices_text(judgement: Judgement) -> str:
     """All that `fitdoctor devices` shows."""
-    return "\n".join(_lines(judgement)) + "\n"
-
-
-def _lines(judgement: Judgement) -> Iterator[str]:
-    yield f"  {sentence(judgement)}"
-    yield ""
-    yield from _starts(judgement)
-    yield from _sweep(judgement)
-    for line in _limits(judgement):
-        yield f"  {line}"
-    for reason in judgement.reasons:
-        yield f"  not measured: {reason}"
+    lines = [f"  {sentence(judgement)}", "", *_starts(judgement), *_sweep(judgement)]
+    lines += [f"  {line}" for line in _limits(judgement)]
+    lines += [f"  not measured: {reason}" for reason in judgement.reasons]
+    return "\n".join(lines) + "\n"
 
 
 def sentence(judgement: Judgement) -> str:
@@ -90,10 +82,10 @@ def _row(name: str, words: list[str]) -> str:
 
 
 def _sweep(judgement: Judgement) -> Iterator[str]:
-    sizes = sorted({size for run in judgement.runs.values() for size in run.steps})
+    runs = list(judgement.runs.values())
+    sizes = sorted({size for run in runs for size in run.steps})
     if not sizes:
         return
-    runs = list(judgement.runs.values())
     times = [ns.value for run in runs for ns in run.pace.values()]
     low, high = math.log(min(times)), math.log(max(times))
     yield "  Step against batch size (log scale)"
@@ -135,10 +127,9 @@ def _size(value: float | None) -> str:
 def _memory(run: DeviceRun) -> Iterator[str]:
     peak, whole = run.device.peak_bytes, run.device.memory_bytes
     if peak and whole and run.steps:
-        largest = max(run.steps)
         yield (
             f"{run.device.name}: {peak / 2**30:.1f} of {whole / 2**30:.0f} GiB used at most, "
-            f"up to batch {largest:,}."
+            f"up to batch {max(run.steps):,}."
         )
     if run.ended:
         yield f"{run.name.upper()}: the sweep ended {run.ended}."

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import RenderableType
+from rich.console import JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -33,11 +33,11 @@ _GAIN_TITLE = "gain (90 %)"
 @dataclass(frozen=True)
 class _Row:
     code: str
-    mark: str
-    name: str
-    place: str
     after: str
     gain: str
+    mark: str = ""
+    name: str = ""
+    place: str = ""
 
 
 def findings_table(
@@ -73,9 +73,6 @@ def _joint_row(workload: DiagnosedWorkload) -> _Row | None:
         return None
     return _Row(
         code="both" if count == 2 else f"all {count}",
-        mark="",
-        name="",
-        place="",
         after=_after(workload, workload.joint_gain),
         gain=gain(workload.joint_gain),
     )
@@ -112,10 +109,9 @@ def _title(widths: dict[str, int]) -> Table:
 
 def _line(row: _Row, widths: dict[str, int]) -> Padding:
     table = Table.grid(padding=(0, 1, 0, 0))
-    for column in ("code", "mark", "name", "place"):
-        table.add_column(width=widths[column], no_wrap=True)
-    table.add_column(width=widths["after"], no_wrap=True, justify="right")
-    table.add_column(width=widths["gain"], no_wrap=True, justify="right")
+    for column, size in widths.items():
+        justify: JustifyMethod = "right" if column in ("after", "gain") else "left"
+        table.add_column(width=size, no_wrap=True, justify=justify)
     table.add_row(
         Text(row.code, style="bold"),
         Text(row.mark, style="green" if row.mark == "[*]" else "yellow"),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
-from fitdoctor.findings.diagnosed import Ceiling, DiagnosedWorkload, Diagnosis, Health, StepTime
-from fitdoctor.intervals import Interval
+from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis
 
 SCHEMA = 1
+
+
+class _HasJson(Protocol):
+    def to_json(self) -> dict[str, Any]: ...
 
 
 def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -25,14 +28,14 @@ def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "keras": asdict(diagnosis.keras),
         "overhead": {"recorder_ratio": diagnosis.recorder_ratio},
         "workloads": [_workload(workload) for workload in diagnosis.workloads],
-        "joint_gain": _gain(diagnosis.joint_gain),
-        "health": _health(diagnosis.health),
+        "joint_gain": _or_null(diagnosis.joint_gain),
+        "health": [asdict(item) for item in diagnosis.health],
         "ended": diagnosis.ended,
         "exit": {"code": diagnosis.exit_code, "signal": diagnosis.exit_signal},
         "recording": diagnosis.recording,
-        "start_up": diagnosis.start_up.to_json() if diagnosis.start_up else None,
+        "start_up": _or_null(diagnosis.start_up),
     }
-    finite: dict[str, Any] = _finite(report)
+    finite: dict[str, Any] = with_leaves(report, _finite)
     return finite
 
 
@@ -42,75 +45,54 @@ def to_text(diagnosis: Diagnosis) -> str:
 
 
 def _workload(workload: DiagnosedWorkload) -> dict[str, Any]:
+    step, cost, ceiling = workload.step, workload.cost, workload.ceiling
     return {
         "kind": workload.kind,
-        "where": workload.where.to_json() if workload.where else None,
+        "where": _or_null(workload.where),
         "calls": workload.calls,
         "steps": workload.steps,
         "steady_steps": workload.steady_steps,
         "total_ns": workload.total_ns,
-        "step_ns": _step(workload.step),
-        "cost_ns": _cost(workload.cost),
+        "step_ns": step and _whole(median=step.median_ns, p10=step.p10_ns, p90=step.p90_ns),
+        "cost_ns": cost and _whole(**asdict(cost)),
         "breakdown": [
-            {"part": part.part, "ns_per_step": _whole(part.ns_per_step), "share": part.share}
+            {"part": part.part, **_whole(ns_per_step=part.ns_per_step), "share": part.share}
             for part in workload.breakdown
         ],
-        "ceiling": _ceiling(workload.ceiling),
+        "ceiling": ceiling and {**_whole(step_ns=ceiling.step_ns), "gain": ceiling.gain.to_json()},
         "input": workload.input,
         "verdict": workload.verdict,
         "sentence": workload.sentence,
         "findings": [finding.to_json() for finding in workload.findings],
-        "joint_gain": _gain(workload.joint_gain),
-        "health": _health(workload.health),
+        "joint_gain": _or_null(workload.joint_gain),
+        "health": [asdict(item) for item in workload.health],
         "not_measured": list(workload.not_measured),
-        "first_epoch": workload.first_epoch.to_json() if workload.first_epoch else None,
-        "stalls": workload.stalls.to_json() if workload.stalls else None,
-        "iterator_waits": workload.iterator_waits.to_json() if workload.iterator_waits else None,
+        "first_epoch": _or_null(workload.first_epoch),
+        "stalls": _or_null(workload.stalls),
+        "iterator_waits": _or_null(workload.iterator_waits),
         "step_parts": [row.to_json() for row in workload.step_rows],
-        "device": workload.device.to_json() if workload.device else None,
+        "device": _or_null(workload.device),
     }
 
 
-def _step(step: StepTime | None) -> dict[str, Any] | None:
-    if step is None:
-        return None
-    return {
-        "median": _whole(step.median_ns),
-        "p10": _whole(step.p10_ns),
-        "p90": _whole(step.p90_ns),
-    }
+def _or_null(part: _HasJson | None) -> dict[str, Any] | None:
+    return part.to_json() if part is not None else None
 
 
-def _cost(cost: Interval | None) -> dict[str, Any] | None:
-    if cost is None:
-        return None
-    return {"value": _whole(cost.value), "low": _whole(cost.low), "high": _whole(cost.high)}
-
-
-def _ceiling(ceiling: Ceiling | None) -> dict[str, Any] | None:
-    if ceiling is None:
-        return None
-    return {"step_ns": _whole(ceiling.step_ns), "gain": _gain(ceiling.gain)}
-
-
-def _gain(gain: Interval | None) -> dict[str, Any] | None:
-    return gain.to_json() if gain else None
-
-
-def _health(health: Iterable[Health]) -> list[dict[str, str]]:
-    return [{"level": item.level, "message": item.message} for item in health]
-
-
-def _whole(ns: float) -> int | None:
-    return round(ns) if math.isfinite(ns) else None
+def _whole(**times: float) -> dict[str, int | None]:
+    """Whole nanoseconds; null where a time is not known."""
+    return {name: round(ns) if math.isfinite(ns) else None for name, ns in times.items()}
 
 
 def _finite(value: Any) -> Any:
     """JSON has no word for NaN and infinity; they are "not known" here."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def with_leaves(value: Any, changed: Callable[[Any], Any]) -> Any:
+    """Data for JSON with each text, number or null in it changed."""
     if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
+        return {str(key): with_leaves(item, changed) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+        return [with_leaves(item, changed) for item in value]
+    return changed(value)

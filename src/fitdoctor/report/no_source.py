@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from typing import Any, TypeVar
+from typing import Any
 
 from fitdoctor.contract.records import Recording
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Cure
 
-_T = TypeVar("_T")
 # What else looks like a path: in the message of an error, say.
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"<>|()]+){2,}|\b[\w.-]+\.(?:py|ipynb)\b")
+_STAND_IN = re.compile(r"file-\d+\.py")
 _HIDDEN = "…"
 # Fields that describe the user's machine, not the training, and what they are replaced with.
 _DROPPED: dict[str, Any] = {"cwd": None, "argv": (), "threads": None, "sources": {}}
@@ -25,9 +25,8 @@ def without_source(diagnosis: Diagnosis, recording: Recording) -> tuple[Diagnosi
     Names of layers and of callback classes stay: they say what was slow.
     """
     hidden = _Names(recording)
-    shared = hidden.apply(diagnosis)
     return (
-        dataclasses.replace(shared, recording=_HIDDEN),
+        dataclasses.replace(hidden.apply(diagnosis), recording=_HIDDEN),
         dataclasses.replace(hidden.apply(recording), path=_HIDDEN),
     )
 
@@ -36,17 +35,12 @@ class _Names:
     """Real names and what stands in for them; the same file gets the same number everywhere."""
 
     def __init__(self, recording: Recording) -> None:
-        found: dict[str, None] = {}
-        for file in (recording.header.script.path, *_files(recording)):
-            if file:
-                found.setdefault(file)
         self._known: dict[str, str] = {}
         bases: dict[str, str] = {}
-        for file in found:
+        for file in filter(None, (recording.header.script.path, *_files(recording))):
             base = os.path.basename(file) or file
             stand_in = bases.setdefault(base, f"file-{len(bases) + 1}.py")
-            self._known[file] = stand_in
-            self._known[base] = stand_in
+            self._known |= {file: stand_in, base: stand_in}
         # Longer names first: a path before the base name that it ends with.
         ordered = sorted(self._known, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
@@ -57,33 +51,24 @@ class _Names:
             # The stand-ins hold no slash, so that the second pass leaves them alone.
             text = self._pattern.sub(lambda match: self._known[match.group()], text)
         return _PATH.sub(
-            lambda match: match.group() if _is_stand_in(match.group()) else _HIDDEN, text
+            lambda match: match.group() if _STAND_IN.fullmatch(match.group()) else _HIDDEN, text
         )
 
-    def apply(self, value: _T) -> _T:
+    def apply(self, value: Any) -> Any:
         """The value with every text in it cleaned."""
-        return self._applied(value)  # type: ignore[no-any-return]
-
-    def _applied(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Cure):
             return Cure(value.safety, self.text(value.summary))  # edits are source text
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            found = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-            return type(value)(**{name: self._field(name, one) for name, one in found.items()})
+            names = [one.name for one in dataclasses.fields(value)]
+            kept = {n: self.apply(getattr(value, n)) for n in names if n not in _DROPPED}
+            return type(value)(**kept, **{n: _DROPPED[n] for n in names if n in _DROPPED})
         if isinstance(value, dict):
-            return {key: self._applied(one) for key, one in value.items()}
+            return {key: self.apply(one) for key, one in value.items()}
         if isinstance(value, tuple | list):
-            return type(value)(self._applied(item) for item in value)
+            return type(value)(self.apply(item) for item in value)
         return value
-
-    def _field(self, name: str, value: Any) -> Any:
-        return _DROPPED[name] if name in _DROPPED else self._applied(value)
-
-
-def _is_stand_in(text: str) -> bool:
-    return re.fullmatch(r"file-\d+\.py", text) is not None
 
 
 def _files(value: Any) -> list[str]:

@@ -45,23 +45,26 @@ def render_patch(
         for line in _lines(found, written=written):
             console.print(line, soft_wrap=True)
         for text in found.patch.diff(root).splitlines():
-            console.print(_diff_line(text), soft_wrap=True)
+            is_name = text.startswith(("+++", "---"))
+            style = "bold" if is_name else _DIFF_STYLES.get(text[:1], "")
+            console.print(Text(without_controls(text), style=style), soft_wrap=True)
     return capture.get()
 
 
 def _lines(found: Prescription, *, written: bool) -> Iterator[Text]:
     patch = found.patch
+    findings = len(patch.applied) + len(patch.declined)
     verb = "Fixed" if written else "Would fix"
     if patch.applied and patch.files:
         count = len(patch.files)
-        title = f"{verb} {len(patch.applied)} of {_count(found)} findings in "
+        title = f"{verb} {len(patch.applied)} of {findings} findings in "
         title += f"{count} file{'s' if count != 1 else ''}"
         if found.gain is not None:
             title += f": {gain(found.gain)} predicted"
         yield Text(title, style="bold")
     elif found.written_before:
         yield Text("Nothing to change: the files have these changes already.", style="bold")
-    elif _count(found):
+    elif findings:
         yield Text("No automatic fix.", style="bold")
     else:
         yield Text("Nothing to change: no findings.", style="bold")
@@ -71,18 +74,15 @@ def _lines(found: Prescription, *, written: bool) -> Iterator[Text]:
         yield from _declined(declined)
 
 
-def _count(found: Prescription) -> int:
-    return len(found.patch.applied) + len(found.patch.declined)
-
-
 def _head(finding: Finding) -> Text:
     where = place(finding.where.file, finding.where.line) if finding.where else ""
-    text = Text("  ")
-    text.append(f"{clean(finding.rule)} {MARKS[finding.cure.safety]:<3} ", style="bold")
-    text.append(f"{clean(finding.name)} ")
-    text.append(where, style="cyan")
-    text.append(f"  {gain(finding.gain)}", style="green")
-    return text
+    return Text.assemble(
+        "  ",
+        (f"{clean(finding.rule)} {MARKS[finding.cure.safety]:<3} ", "bold"),
+        f"{clean(finding.name)} ",
+        (where, "cyan"),
+        (f"  {gain(finding.gain)}", "green"),
+    )
 
 
 def _applied(one: Applied) -> Iterator[Text]:
@@ -97,12 +97,6 @@ def _declined(one: Declined) -> Iterator[Text]:
         yield Text(f"        {_WHY[one.kind]}: {clean(one.reason)}", style="yellow")
     if one.kind in ("declined", "advice"):
         yield Text(f"        do: {clean(one.advice)}")
-
-
-def _diff_line(text: str) -> Text:
-    shown = without_controls(text)
-    style = "bold" if text.startswith(("+++", "---")) else _DIFF_STYLES.get(text[:1], "")
-    return Text(shown, style=style)
 
 
 def patch_to_json(found: Prescription, diagnosis: Diagnosis, *, written: bool) -> dict[str, Any]:
@@ -130,12 +124,7 @@ def patch_to_json(found: Prescription, diagnosis: Diagnosis, *, written: bool) -
             for one in patch.applied
         ],
         "declined": [
-            {
-                **one.finding.to_json(),
-                "kind": one.kind,
-                "reason": one.reason,
-                "advice": one.advice,
-            }
+            one.finding.to_json() | {"kind": one.kind, "reason": one.reason, "advice": one.advice}
             for one in patch.declined
         ],
     }

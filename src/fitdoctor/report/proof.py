@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fitdoctor.intervals import Interval
+from fitdoctor.proof.measured import Measured
 from fitdoctor.proof.proof_verdict import Proof
 from fitdoctor.units import duration, gain
 
@@ -17,15 +19,15 @@ def render_proof(proof: Proof) -> str:
     """The verdict, the numbers beside the prediction, and what was compared."""
     lines = [f"{WORDS[proof.verdict]}: {proof.reason}"]
     measured = proof.measured
-    if measured is not None and measured.ratio is not None:
-        lines.append(_row("step", _steps(proof)))
+    if measured.ratio is not None:
+        lines.append(_row("step", _steps(measured, measured.ratio)))
         if measured.whole is not None:
             lines.append(_row("whole", f"{gain(measured.whole)} with start-up, over these steps"))
         lines.append(_row("runs", f"{measured.runs} in {measured.pairs} pairs, 95 % interval"))
         if measured.disturbed_pairs:
             lines.append(_row("", f"{measured.disturbed_pairs} pairs disturbed and left out"))
         if proof.predicted is not None:
-            lines.append(_row("gain", _scored(proof)))
+            lines.append(_row("gain", _scored(proof.predicted, measured.ratio)))
     lines.append(_row("data", proof.equivalence.data_stream))
     lines.append(_row("learning", proof.equivalence.learning))
     if proof.equivalence.detail:
@@ -39,24 +41,16 @@ def render_proof(proof: Proof) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _steps(proof: Proof) -> str:
-    measured = proof.measured
-    if measured is None or measured.ratio is None:
-        return "not measured"
+def _steps(measured: Measured, ratio: Interval) -> str:
     before, after = measured.before_ns, measured.after_ns
     times = f"{duration(before)} → {duration(after)}" if before and after else ""
     further = f", {measured.further_steps} more of the faster" if measured.further_steps else ""
     which = f"steps {measured.warm_up + 1} to {measured.steps}{further}"
-    return f"{times}   {gain(measured.ratio)}   {which}"
+    return f"{times}   {gain(ratio)}   {which}"
 
 
-def _scored(proof: Proof) -> str:
-    """The prediction beside the proof."""
-    if proof.predicted is None or proof.measured is None or proof.measured.ratio is None:
-        return ""
-    predicted, proven = proof.predicted, proof.measured.ratio
-    overlap = predicted.low <= proven.high and proven.low <= predicted.high
-    if overlap:
+def _scored(predicted: Interval, proven: Interval) -> str:
+    if predicted.low <= proven.high and proven.low <= predicted.high:
         score = "as predicted"
     else:
         score = "less than predicted" if proven.value < predicted.value else "more than predicted"
@@ -64,7 +58,7 @@ def _scored(proof: Proof) -> str:
 
 
 def _alone(proof: Proof) -> str:
-    if proof.verdict == "proven" and proof.measured and proof.measured.ratio:
+    if proof.verdict == "proven" and proof.measured.ratio:
         return f"helps, {gain(proof.measured.ratio)}"
     if proof.verdict == "invalid":
         return f"not measured: {proof.reason}"

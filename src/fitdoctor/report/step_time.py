@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -43,11 +43,13 @@ def step_time(
 ) -> Iterator[RenderableType]:
     """The typical step, its parts, and what it would take with all input cured."""
     yield Padding(_typical(workload, label), (0, 0, 0, 2))
-    parts = [part for part in workload.breakdown if verbose or not _is_nothing(part)]
+    # Half a per cent is the smallest share that the percentages can show.
+    parts = [part for part in workload.breakdown if verbose or not part.share < 0.005]
     if parts:
         yield Padding(_bars(parts), (0, 0, 0, 4))
-    if workload.ceiling is not None:
-        yield Padding(_ceiling(workload), (0, 0, 0, 2))
+    if (ceiling := workload.ceiling) is not None:
+        start = f"With its data in memory a step takes {time_text(ceiling.step_ns)}"
+        yield Padding(Text(f"{start}: {ceiling_words(ceiling)}."), (0, 0, 0, 2))
     if verbose and workload.step_rows:
         yield Padding(Text("With data in memory, a step is:"), (0, 0, 0, 2))
         yield Padding(_rows(workload.step_rows), (0, 0, 0, 4))
@@ -61,14 +63,6 @@ def _typical(workload: DiagnosedWorkload, label: str) -> Text:
     return Text.assemble(text, (f" (p10–p90 inside an epoch: {spread_text(step)})", "dim"))
 
 
-def _ceiling(workload: DiagnosedWorkload) -> Text:
-    ceiling = workload.ceiling
-    if ceiling is None:
-        return Text("")
-    start = f"With its data in memory a step takes {time_text(ceiling.step_ns)}"
-    return Text(f"{start}: {ceiling_words(ceiling)}.")
-
-
 def ceiling_words(ceiling: Ceiling) -> str:
     """What curing all input would give; an interval around one may hide a lot, or nothing."""
     if ceiling.gain.low > 1.0:
@@ -78,16 +72,17 @@ def ceiling_words(ceiling: Ceiling) -> str:
     return f"too noisy to estimate the gain of curing all input: {gain(ceiling.gain)}"
 
 
-def _is_nothing(part: Part) -> bool:
-    # Half a per cent is the smallest share that the percentages can show.
-    return part.share < 0.005
-
-
-def _bars(parts: list[Part]) -> Table:
+def _table() -> Table:
+    """A name, a time and a share per row."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
+    return table
+
+
+def _bars(parts: list[Part]) -> Table:
+    table = _table()
     table.add_column(no_wrap=True)
     for part in parts:
         table.add_row(
@@ -101,19 +96,21 @@ def _bars(parts: list[Part]) -> Table:
 
 def _rows(rows: tuple[StepRow, ...]) -> Table:
     """The costliest layers, the optimizer and the rest; small layers are left to the page."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column()
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    layers = [row for row in rows if row.type]
-    more = layers[MOST_LAYERS:]
-    for row in (*layers[:MOST_LAYERS], *(row for row in rows if not row.type)):
+    table = _table()
+    shown, more, others = costliest(rows, MOST_LAYERS)
+    for row in (*shown, *others, *more):
         name = f"{clean(row.name)} ({clean(row.type)})" if row.type else row.name
         table.add_row(Text(name), Text(time_text(row.ns)), Text(percent(row.share)))
-    if more:
-        ns, share = sum(row.ns for row in more), sum(row.share for row in more)
-        table.add_row(Text(f"{len(more)} more layers"), Text(time_text(ns)), Text(percent(share)))
     return table
+
+
+def costliest(rows: Sequence[StepRow], most: int) -> tuple[Sequence[StepRow], ...]:
+    """The costliest layers, one row for all smaller ones if there are any, and what is no layer."""
+    layers = [row for row in rows if row.type]
+    more = layers[most:]
+    ns, share = sum(row.ns for row in more), sum(row.share for row in more)
+    together = [StepRow(f"{len(more)} more layers", "", ns, share)] if more else []
+    return layers[:most], together, [row for row in rows if not row.type]
 
 
 def bar(share: float, width: int = BAR_WIDTH) -> str:

@@ -31,6 +31,11 @@ HEALTH_WORDS = {
     "error": ("problem:", "red"),
 }
 
+LEGEND = {
+    "safe": "[*] keeps the training the same",
+    "unsafe": "[!] may change it (--unsafe)",
+}
+
 
 def render(
     diagnosis: Diagnosis,
@@ -49,8 +54,9 @@ def render(
         verbose: Also show the evidence of each finding and the machine.
         cwd: The folder that places are shown relative to; the current one if not given.
     """
+    output = io.StringIO()
     console = Console(
-        file=io.StringIO(),
+        file=output,
         width=min(width, MAX_WIDTH),
         color_system="standard" if color else None,
         force_terminal=color,
@@ -62,9 +68,7 @@ def render(
     )
     for item in _screen(diagnosis, width=console.width, verbose=verbose, cwd=cwd):
         console.print(item)
-    output = console.file
-    text = output.getvalue() if isinstance(output, io.StringIO) else ""
-    return "\n".join(line.rstrip() for line in text.split("\n"))
+    return "\n".join(line.rstrip() for line in output.getvalue().split("\n"))
 
 
 def _screen(
@@ -88,9 +92,12 @@ def _screen(
         yield ""
         yield Text("  Also seen", style="bold")
         for workload in others:
-            yield Padding(_one_line(workload, cwd), (0, 0, 0, 4))
+            start = f"{label(workload, cwd)}, {workload.steps} steps"
+            yield Padding(Text(f"{start}: {clean(workload.sentence)}"), (0, 0, 0, 4))
     if len(shown) > 1 and diagnosis.joint_gain is not None:
-        yield from _whole_script(diagnosis)
+        joint = (gain(diagnosis.joint_gain), "bold green")
+        yield ""
+        yield Text.assemble("  All workloads together: ", joint)
     if verbose:
         yield from _start_up(diagnosis)
         yield from _machine(diagnosis)
@@ -99,20 +106,21 @@ def _screen(
 
 
 def _headline(diagnosis: Diagnosis) -> Text:
-    parts = ["fitdoctor", clean(diagnosis.script)]
     steps = sum(workload.steps for workload in diagnosis.workloads)
     steady = sum(workload.steady_steps for workload in diagnosis.workloads)
-    parts.append(f"{steps} steps, {steady} in steady state")
     ratio = diagnosis.recorder_ratio
-    parts.append(f"our own cost {'not measured' if ratio is None else percent(ratio)}")
-    return Text(" · ".join(parts), style="dim")
+    own_cost = "not measured" if ratio is None else percent(ratio)
+    counts = f"{steps} steps, {steady} in steady state"
+    start = f"fitdoctor · {clean(diagnosis.script)}"
+    return Text(f"{start} · {counts} · our own cost {own_cost}", style="dim")
 
 
 def ending_sentence(diagnosis: Diagnosis) -> str:
     """How the script ended, where that is worth a sentence."""
+    code = "" if diagnosis.exit_code is None else f" (exit code {diagnosis.exit_code})"
     sentences = {
         "examined": "The script was ended after the examination (--continue keeps it running).",
-        "crashed": f"Your script failed{_exit_words(diagnosis)}; what ran until then is reported.",
+        "crashed": f"Your script failed{code}; what ran until then is reported.",
         "interrupted": "The script was interrupted; what ran until then is reported.",
         "killed": f"The script was killed{_signal_words(diagnosis)}; "
         "what ran until then is reported.",
@@ -124,10 +132,6 @@ def _about_the_run(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     if sentence := ending_sentence(diagnosis):
         yield Padding(Text(sentence), (0, 0, 0, 2))
     yield from _health(diagnosis.health)
-
-
-def _exit_words(diagnosis: Diagnosis) -> str:
-    return "" if diagnosis.exit_code is None else f" (exit code {diagnosis.exit_code})"
 
 
 def _signal_words(diagnosis: Diagnosis) -> str:
@@ -143,8 +147,7 @@ def _signal_words(diagnosis: Diagnosis) -> str:
 def _health(health: tuple[Health, ...]) -> Iterator[RenderableType]:
     for item in dict.fromkeys(health):
         word, style = HEALTH_WORDS[item.level]
-        text = Text.assemble((f"{word} ", style), clean(item.message))
-        yield Padding(text, (0, 0, 0, 2))
+        yield Padding(Text.assemble((f"{word} ", style), clean(item.message)), (0, 0, 0, 2))
 
 
 def _workload(
@@ -175,20 +178,7 @@ def label(workload: DiagnosedWorkload, cwd: str | None) -> str:
     return f"{text}, called {workload.calls} times" if workload.calls > 1 else text
 
 
-def _one_line(workload: DiagnosedWorkload, cwd: str | None) -> Text:
-    return Text(f"{label(workload, cwd)}, {workload.steps} steps: {clean(workload.sentence)}")
-
-
-def _whole_script(diagnosis: Diagnosis) -> Iterator[RenderableType]:
-    if diagnosis.joint_gain is not None:
-        yield ""
-        yield Text.assemble(
-            "  All workloads together: ", (gain(diagnosis.joint_gain), "bold green")
-        )
-
-
 def _start_up(diagnosis: Diagnosis) -> Iterator[RenderableType]:
-    """Where the time before the second step went."""
     start = diagnosis.start_up
     if start is None:
         return
@@ -216,14 +206,7 @@ def _machine(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 def _next_commands(shown: list[DiagnosedWorkload]) -> RenderableType:
     findings = [finding for workload in shown for finding in workload.findings]
     marks = {finding.cure.safety for finding in findings}
-    legend = [
-        text
-        for safety, text in (
-            ("safe", "[*] keeps the training the same"),
-            ("unsafe", "[!] may change it (--unsafe)"),
-        )
-        if safety in marks
-    ]
+    legend = [text for safety, text in LEGEND.items() if safety in marks]
     lines = [Text("  " + "   ".join(legend), style="dim")] if legend else []
     if findings:
         lines.append(Text(f"  why:   fitdoctor rule {clean(findings[0].rule)}"))

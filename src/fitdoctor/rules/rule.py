@@ -9,6 +9,7 @@ import re
 import sys
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import ClassVar
 
@@ -107,3 +108,12 @@ class Rule(abc.ABC):
             saves=saved,
             partly=partly,
         )
+
+
+def with_cure(view: View, found: Finding, cure: Cure, saved: Interval) -> Finding:
+    """The same cause with another cure of the input, and what that one saves per step.
+
+    What an edit can do where the whole cure is advice.
+    """
+    predicted = gain(view.costs.total, saved)
+    return replace(found, gain=predicted, cure=cure, saves={"input_wait": saved})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,14 +10,10 @@ from fitdoctor.contract.codec import encode
 from fitdoctor.contract.errors import FitdoctorError
 from fitdoctor.contract.evidence.device import FreshRun
 from fitdoctor.contract.options import ForcedSettings, RunOptions
-from fitdoctor.contract.reader import read_recording
-from fitdoctor.contract.records import ProbeRun, RecordedWorkload, Recording, Script
+from fitdoctor.contract.records import ProbeRun, RecordedWorkload, Recording
 from fitdoctor.contract.results import to_record
 from fitdoctor.contract.writer import append, record_of
-from fitdoctor.devices.choices import CPU_ONLY
-from fitdoctor.devices.environment import variables
-from fitdoctor.launch.launcher import launch
-from fitdoctor.launch.recording_files import begin
+from fitdoctor.devices.runs import CPU_ONLY, silent_run
 from fitdoctor.launch.sampler import describe_machine
 from fitdoctor.trials.suspicion import Trial
 
@@ -40,7 +35,8 @@ def run_trial(
     workload = next(w for w in seen.workloads if w.number == trial.workload)
     as_is: list[float] = []
     changed: list[float] = []
-    say(f"{trial.reason}: trying {_words(trial)} in {2 * ROUNDS} short runs of the script")
+    words = ", ".join(f"{name} = {value}" for name, value in encode(trial.forced).items())
+    say(f"{trial.reason}: trying {words} in {2 * ROUNDS} short runs of the script")
     try:
         for _ in range(ROUNDS):
             as_is.append(_step_ns(command, workload, ForcedSettings()))
@@ -56,19 +52,11 @@ def run_trial(
     append(recording, record_of("probe", done, w=workload.number, data=to_record(found)))
 
 
-def _words(trial: Trial) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in encode(trial.forced).items())
-
-
 def _step_ns(command: Sequence[str], workload: RecordedWorkload, forced: ForcedSettings) -> float:
     """One fresh run, ended after a few seconds of training: nanoseconds per step."""
     options = RunOptions(budget_s=BUDGET_S, probes=False, forced=forced)
-    with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
-        path = Path(folder) / "trial.rec"
-        begin(path, Script(command[-1]), options, describe_machine())
-        with variables(CPU_ONLY if forced.device == "cpu" else {}):
-            launch(command, recording=path, options=options, silent=True)
-        found = read_recording(path)
+    variables = CPU_ONLY if forced.device == "cpu" else {}
+    _, found = silent_run(command, options, describe_machine(), variables)
     same = [w for w in found.workloads if (w.file, w.line) == (workload.file, workload.line)]
     costs = fit_costs(same[0]) if same else None
     if costs is None:

@@ -38,30 +38,21 @@ def suspected(recording: Recording, backends: tuple[str, ...] = ()) -> list[Tria
         backends: Other backends to try, when the user wants to know.
     """
     workload = _main_workload(recording)
-    if workload is None:
-        return []
     # Ended by us, or by itself and well: a script that fails would only fail again.
-    if not recording.examined and recording.exit_code != 0:
+    if workload is None or (not recording.examined and recording.exit_code != 0):
         return []
     trials = []
     threads = workload.found(Threads)
     if threads is not None and threads.asked and threads.asked > threads.allowed:
-        asked, allowed = threads.asked, threads.allowed
-        trials.append(
-            Trial(
-                "fresh_threads",
-                workload.number,
-                ForcedSettings(threads=allowed),
-                f"{asked} threads are asked for on {allowed} allowed core"
-                f"{'s' if allowed != 1 else ''}",
-            )
-        )
-    trials.extend(_device_trials(recording, workload))
-    own = recording.keras.backend
-    trials.extend(
+        cores = f"{threads.allowed} allowed core{'s' if threads.allowed != 1 else ''}"
+        reason = f"{threads.asked} threads are asked for on {cores}"
+        forced = ForcedSettings(threads=threads.allowed)
+        trials.append(Trial("fresh_threads", workload.number, forced, reason))
+    trials += _device_trials(recording, workload)
+    trials += (
         Trial(f"fresh_{name}", workload.number, ForcedSettings(backend=name), f"Keras on {name}")
         for name in backends
-        if name != own
+        if name != recording.keras.backend
     )
     return trials
 
@@ -96,11 +87,11 @@ def _waits_for_its_loader(workload: RecordedWorkload) -> bool:
     """
     costs = fit_costs(workload)
     facts, alone = workload.found(InputFacts), workload.found(LoaderAlone)
-    if costs is None or facts is None or facts.kind in ("", "arrays"):
+    if costs is None or facts is None or alone is None or not alone.ns:
         return False
-    if alone is None or not alone.ns:
+    if facts.kind in ("", "arrays"):
         return False
-    return float(median(alone.ns)) >= LOADER_SHARE * costs.total.value
+    return median(alone.ns) >= LOADER_SHARE * costs.total.value
 
 
 def _main_workload(recording: Recording) -> RecordedWorkload | None:

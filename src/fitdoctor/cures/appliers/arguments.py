@@ -22,8 +22,8 @@ from fitdoctor.cures.calls import (
 )
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
 from fitdoctor.cures.edit_engine import applied
-from fitdoctor.cures.functions import functions_at, parameter_names
 from fitdoctor.cures.imports import call_with_names
+from fitdoctor.cures.statements import functions_at, parameter_names
 from fitdoctor.findings.edits import (
     CallInstead,
     DropKeyword,

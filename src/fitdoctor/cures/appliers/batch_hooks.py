@@ -7,7 +7,7 @@ from libcst import matchers as m
 
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice, deeper
 from fitdoctor.cures.edit_engine import applied
-from fitdoctor.cures.functions import functions_at, parameter_names
+from fitdoctor.cures.statements import functions_at, parameter_names
 from fitdoctor.findings.edits import SkipBatches
 
 
@@ -58,6 +58,4 @@ def _first_statement(hook: cst.FunctionDef) -> cst.BaseStatement:
 
 def _counts_batches(first: cst.BaseStatement, batch: str) -> bool:
     """Whether the hook begins with a look at the batch's number."""
-    if not isinstance(first, cst.If):
-        return False
-    return bool(m.findall(first.test, m.Name(batch)))
+    return isinstance(first, cst.If) and bool(m.findall(first.test, m.Name(batch)))

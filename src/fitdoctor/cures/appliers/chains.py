@@ -76,9 +76,8 @@ def dataset_option(edit: DatasetOption, draft: Draft) -> Draft:
 def _refuse_other_setting(draft: Draft, edit: DatasetOption) -> None:
     for assignment in draft.nodes(cst.Assign):
         target = assignment.targets[0].target
-        if not isinstance(target, cst.Attribute):
-            continue
-        if draft.code(target).endswith("." + edit.option):
+        is_attribute = isinstance(target, cst.Attribute)
+        if is_attribute and draft.code(target).endswith("." + edit.option):
             value = draft.code(assignment.value)
             if same_code(value, edit.value):
                 raise AlreadyThere(f"{edit.option} is {value}")
@@ -160,7 +159,8 @@ def _repeated_after(draft: Draft, call: cst.Call, edit: SwapCalls, line: int) ->
     if _is_before(second, edit.first) or not isinstance(second.func, cst.Attribute):
         raise apart
     used, source = second.func.value, call.func.value
-    if _has_after(draft, second, edit.first):
+    following = _next_link(draft, second)
+    if following is not None and called_name(following.call) == edit.first:
         raise AlreadyThere(f"{edit.second}() comes before {edit.first}()")
     if not isinstance(used, cst.Name) or used.value != name or not isinstance(source, cst.Name):
         raise apart
@@ -168,26 +168,16 @@ def _repeated_after(draft: Draft, call: cst.Call, edit: SwapCalls, line: int) ->
     if scope_of(draft, second) is not scope:
         raise apart
     # Repeated at another line, every name must still mean the same.
+    mentions = names_in(draft, scope)
+    bound = [mention.value for mention in mentions if is_bound_here(draft, mention)]
     for one in (name, *(mention.value for mention in names_in(draft, call))):
-        if _times_bound(draft, scope, one) > 1:
+        if bound.count(one) > 1:
             raise DeclinedEdit(f"{one} is assigned more than once")
     text = draft.text[first.start : first.end]
     if "\n" in text or "\r" in text:
         raise DeclinedEdit(f"{edit.first}() is written over several lines")
     draft = draft.spliced(draft.instead(used, source.value))
     return _appended(draft, find_call(draft, line, edit.second), text)
-
-
-def _has_after(draft: Draft, call: cst.Call, name: str) -> bool:
-    following = _next_link(draft, call)
-    return following is not None and called_name(following.call) == name
-
-
-def _times_bound(draft: Draft, scope: cst.CSTNode, name: str) -> int:
-    return sum(
-        mention.value == name and is_bound_here(draft, mention)
-        for mention in names_in(draft, scope)
-    )
 
 
 def _is_before(call: cst.Call, name: str) -> bool:

@@ -15,8 +15,8 @@ from libcst import matchers as m
 
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice, deeper
 from fitdoctor.cures.edit_engine import applied
-from fitdoctor.cures.functions import decorator_above, functions_at, parameter_names
 from fitdoctor.cures.imports import with_names
+from fitdoctor.cures.statements import decorator_above, functions_at, parameter_names
 from fitdoctor.findings.edits import Decorate
 
 # Calls that read a tensor's number: methods without arguments, and functions of one.
@@ -27,6 +27,7 @@ _OUTPUT = ("print", "input", "open", "next")
 # Methods that change a Python list, set, dict or file in place; of tensors and variables, none is.
 _CHANGING = ("append", "extend", "add_scalar", "write", "info", "debug", "warning", "insert")
 _MODULES = ("random", "time", "logging")
+_MAY_HAVE_EFFECT = m.Global() | m.Nonlocal() | m.AugAssign() | m.AssignTarget() | m.Call()
 
 
 @applied.register
@@ -81,7 +82,11 @@ def _one_of(names: tuple[str, ...]) -> m.OneOf[m.Name]:
 
 def _returned_numbers(draft: Draft, function: cst.FunctionDef) -> list[_Number]:
     """The numbers in the function's last statement, if that is its only `return`."""
-    returns = [one for one in m.findall(function.body, m.Return()) if _is_of(draft, one, function)]
+    returns = [
+        one
+        for one in m.findall(function.body, m.Return())
+        if draft.nearest(one, cst.FunctionDef) is function
+    ]
     last = function.body.body[-1] if function.body.body else None
     if len(returns) != 1 or not isinstance(last, cst.SimpleStatementLine):
         return []
@@ -101,16 +106,10 @@ def _returned_numbers(draft: Draft, function: cst.FunctionDef) -> list[_Number]:
     return found
 
 
-def _is_of(draft: Draft, node: cst.CSTNode, function: cst.FunctionDef) -> bool:
-    """Whether a statement is a function's own, not one of a function within."""
-    around = (one for one in draft.ancestors(node) if isinstance(one, cst.FunctionDef))
-    return next(around, None) is function
-
-
 def _refuse_side_effects(draft: Draft, function: cst.FunctionDef, returned: list[_Number]) -> None:
     outside = {id(call) for number in returned for call in number.calls}
     own = _own_names(function)
-    for node in _all_nodes(function.body):
+    for node in m.findall(function.body, _MAY_HAVE_EFFECT):
         why = None if id(node) in outside else _side_effect(draft, node, own)
         if why is not None:
             line = draft.lines(node).start
@@ -118,13 +117,6 @@ def _refuse_side_effects(draft: Draft, function: cst.FunctionDef, returned: list
                 f"{function.name.value} {why} in line {line}, which a compiled step cannot do; "
                 "move that out of it first"
             )
-
-
-def _all_nodes(node: cst.CSTNode) -> list[cst.CSTNode]:
-    found = [node]
-    for child in node.children:
-        found.extend(_all_nodes(child))
-    return found
 
 
 def _own_names(function: cst.FunctionDef) -> set[str]:
@@ -194,25 +186,16 @@ def _split(draft: Draft, function: cst.FunctionDef, returned: list[_Number]) -> 
         raise DeclinedEdit(f"the name {inner} is taken")
     indent = draft.indent_at(draft.start(function)) or ""
     method = _is_method(draft, function)
-    passed = _passed_on(function, method)
-    call = f"{'self.' if method else ''}{inner}({', '.join(passed)})"
+    call = f"{'self.' if method else ''}{inner}({', '.join(_passed_on(function, method))})"
     head = f"{indent}def {name}({draft.module.code_for_node(function.params)}):"
     reading = _reading(draft, function, returned, call)
     lines = ["", head, *(deeper(indent) + line for line in reading)]
     if not method and not indent:
         lines.insert(0, "")
-    end = draft.line_end(_last_end(draft, function))
+    end = draft.line_end(draft.end(function.body.body[-1]))
     text = "".join(draft.newline + line for line in lines)
-    tensors = [
-        Splice(draft.start(number.whole), draft.end(number.whole), draft.code(number.tensor))
-        for number in returned
-    ]
-    renamed = Splice(draft.start(function.name), draft.end(function.name), inner)
-    return [renamed, *tensors, Splice(end, end, text)]
-
-
-def _last_end(draft: Draft, function: cst.FunctionDef) -> int:
-    return draft.end(function.body.body[-1])
+    tensors = [draft.instead(number.whole, draft.code(number.tensor)) for number in returned]
+    return [draft.instead(function.name, inner), *tensors, Splice(end, end, text)]
 
 
 def _is_method(draft: Draft, function: cst.FunctionDef) -> bool:
@@ -256,8 +239,5 @@ def _reading(
 
 def _with(draft: Draft, number: _Number, name: str) -> str:
     """The call that reads a number, of something else."""
-    begin = draft.start(number.whole)
-    text = draft.code(number.whole)
-    return (
-        text[: draft.start(number.tensor) - begin] + name + text[draft.end(number.tensor) - begin :]
-    )
+    before = draft.text[draft.start(number.whole) : draft.start(number.tensor)]
+    return before + name + draft.text[draft.end(number.tensor) : draft.end(number.whole)]

@@ -43,7 +43,7 @@ def _divided(draft: Draft, epochs: cst.BaseExpression, times: int) -> list[Splic
     fewer, left = divmod(epochs.evaluated_value, times)
     if left or not fewer:
         raise DeclinedEdit(f"{epochs.value} epochs are no multiple of {times}")
-    return [Splice(draft.start(epochs), draft.end(epochs), str(fewer))]
+    return [draft.instead(epochs, str(fewer))]
 
 
 def _around(

@@ -28,7 +28,6 @@ def cast_before(edit: CastBefore, draft: Draft) -> Draft:
     if given is None or not isinstance(given.value, cst.Name):
         raise DeclinedEdit(f"{edit.argument} is not given as a variable")
     name = given.value.value
-    cast = f'{name} = {name}.astype("{edit.dtype}")'
     loops = loops_around(draft, call)
     if not loops:
         raise DeclinedEdit(f"{edit.call}() is not in a loop here")
@@ -37,7 +36,7 @@ def cast_before(edit: CastBefore, draft: Draft) -> Draft:
     if name in bound_in(draft, loop):
         raise DeclinedEdit(f"{name} is assigned in the loop")
     _refuse_other_uses(draft, loop, name)
-    return put_before(draft, loop, [cast])
+    return put_before(draft, loop, [f'{name} = {name}.astype("{edit.dtype}")'])
 
 
 def _refuse_cast_elsewhere(draft: Draft, call: cst.Call, name: str, dtype: str) -> None:
@@ -45,7 +44,7 @@ def _refuse_cast_elsewhere(draft: Draft, call: cst.Call, name: str, dtype: str) 
     bound = [
         one
         for one in names_in(draft, scope)
-        if one.value == name and is_bound_here(draft, one) and _is_of(draft, one, scope)
+        if one.value == name and is_bound_here(draft, one) and scope_of(draft, one) is scope
     ]
     if not bound:
         raise DeclinedEdit(f"{name} belongs to code outside this function")
@@ -53,10 +52,6 @@ def _refuse_cast_elsewhere(draft: Draft, call: cst.Call, name: str, dtype: str) 
         statement = draft.parent(draft.parent(one) or one)
         if isinstance(statement, cst.Assign) and dtype in draft.code(statement.value):
             raise AlreadyThere(f"{name} is made {dtype} at line {draft.lines(statement).start}")
-
-
-def _is_of(draft: Draft, name: cst.Name, scope: cst.CSTNode) -> bool:
-    return scope_of(draft, name) is scope
 
 
 def _refuse_other_uses(draft: Draft, loop: cst.CSTNode, name: str) -> None:
@@ -79,10 +74,12 @@ def hoist_compile(edit: HoistCompile, draft: Draft) -> Draft:
     call = find_call(draft, edit.where.line, "compile")
     statement = statement_of(draft, call)
     loops = loops_around(draft, call)
-    if not loops:
-        return _compiled_once(draft, statement, call)
+    if not loops and not isinstance(scope_of(draft, call), cst.FunctionDef):
+        raise DeclinedEdit("compile() is not in a loop here")
     if not is_only(statement, call):
         raise DeclinedEdit("what compile() returns is used, or more is on its line")
+    if not loops:
+        return _compiled_once(draft, statement, call)
     if draft.parent(statement) is not loops[0].body:
         raise DeclinedEdit("compile() is not called in every round of its loop")
     loop = loops[-1]
@@ -100,10 +97,6 @@ def hoist_compile(edit: HoistCompile, draft: Draft) -> Draft:
 def _compiled_once(draft: Draft, statement: cst.CSTNode, call: cst.Call) -> Draft:
     """In a function that is called again and again: compile unless it was done, set the rate."""
     scope = scope_of(draft, call)
-    if not isinstance(scope, cst.FunctionDef):
-        raise DeclinedEdit("compile() is not in a loop here")
-    if not is_only(statement, call):
-        raise DeclinedEdit("what compile() returns is used, or more is on its line")
     if not isinstance(call.func, cst.Attribute) or draft.parent(statement) is not scope.body:
         raise DeclinedEdit("compile() is not called in every round of its loop")
     rate = _rate(call)
@@ -117,21 +110,28 @@ def _compiled_once(draft: Draft, statement: cst.CSTNode, call: cst.Call) -> Draf
     indent = draft.indent_at(start)
     if indent is None:
         raise DeclinedEdit("another statement is on the same line")
-    deeper = "\t" if "\t" in indent else "    "
+    tab = "\t" if "\t" in indent else "    "
     model, code = draft.code(call.func.value), draft.code(call)
     if '"""' in code or "'''" in code:  # moving its lines would change the text in it
         raise DeclinedEdit("compile() has long strings in it")
-    lines = re.split(r"(\r\n?|\n)", code)
-    code = "".join(
-        deeper + line if n and line.startswith(indent) else line for n, line in enumerate(lines)
-    )
-    text = f"if not {model}.compiled:{draft.newline}{indent}{deeper}{code}"
+    code = _indented(code, indent, tab + indent)
+    text = f"if not {model}.compiled:{draft.newline}{indent}{tab}{code}"
     if rate is not None and rate_nodes:
-        value = draft.code(rate.value)
-        if re.search(r"\b[A-Z]\w*\(", value):
-            raise DeclinedEdit("the learning rate is a schedule made again in each round")
-        text += f"{draft.newline}{indent}{model}.optimizer.{_RATE} = {value}"
+        text += f"{draft.newline}{indent}{_rate_set(draft, model, rate)}"
     return draft.spliced(Splice(start, draft.end(statement), text))
+
+
+def _indented(code: str, before: str, after: str) -> str:
+    """The code of a statement with another indentation of the lines after its first."""
+    return re.sub(rf"(?<=[\r\n]){before}", after, code)
+
+
+def _rate_set(draft: Draft, model: str, rate: cst.Arg) -> str:
+    """The statement that sets the learning rate alone."""
+    value = draft.code(rate.value)
+    if re.search(r"\b[A-Z]\w*\(", value):
+        raise DeclinedEdit("the learning rate is a schedule made again in each round")
+    return f"{model}.optimizer.{_RATE} = {value}"
 
 
 def _rate(call: cst.Call) -> cst.Arg | None:
@@ -150,9 +150,7 @@ def _with_rate_set(
         raise DeclinedEdit("compile() is called in an unusual way")
     if rate.keyword is None and len(positional(optimizer)) > 1:
         raise DeclinedEdit("the optimizer's other arguments are given by position")
-    value = draft.code(rate.value)
-    if re.search(r"\b[A-Z]\w*\(", value):
-        raise DeclinedEdit("the learning rate is a schedule made again in each round")
+    instead = _rate_set(draft, draft.code(call.func.value), rate)
     begin, end = draft.start(rate), draft.end(rate)
     if isinstance(rate.comma, cst.Comma):
         following = optimizer.args[list(optimizer.args).index(rate) + 1 :]
@@ -160,8 +158,7 @@ def _with_rate_set(
     elif len(optimizer.args) > 1:
         begin = draft.end(optimizer.args[-2])
     code = draft.text[draft.start(call) : begin] + draft.text[end : draft.end(call)]
-    model = draft.code(call.func.value)
-    return _moved_out(draft, statement, loop, code, f"{model}.optimizer.{_RATE} = {value}")
+    return _moved_out(draft, statement, loop, code, instead)
 
 
 def _moved_out(
@@ -174,12 +171,7 @@ def _moved_out(
     inside = draft.indent_at(start)
     if inside is None or outside is None or not inside.startswith(outside):
         raise DeclinedEdit("another statement is on the same line")
-    extra = inside[len(outside) :]
-    lines = re.split(r"(\r\n?|\n)", code)
-    code = "".join(
-        line.removeprefix(extra) if number and line.startswith(inside) else line
-        for number, line in enumerate(lines)
-    )
+    code = _indented(code, inside, outside)
     top = draft.start(loop) - len(outside)
     moved = Splice(top, top, outside + code + draft.newline)
     end = draft.end(statement)

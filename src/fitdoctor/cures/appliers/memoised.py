@@ -7,8 +7,8 @@ from libcst import matchers as m
 
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft
 from fitdoctor.cures.edit_engine import applied
-from fitdoctor.cures.functions import decorator_above, functions_at
 from fitdoctor.cures.imports import with_names
+from fitdoctor.cures.statements import decorator_above, functions_at
 from fitdoctor.findings.edits import FUNCTOOLS, Memoise
 
 _DECORATOR = "functools.cache"
@@ -50,9 +50,8 @@ def _refuse_traces(draft: Draft, method: cst.FunctionDef) -> None:
         raise DeclinedEdit(f"{method.name.value} takes no object")
     own = method.params.params[0].name.value
     for name in draft.nodes(cst.Name):
-        if name.value != own or method not in draft.ancestors(name):
-            continue
-        if _is_changed(draft, name):
+        is_own = name.value == own and method in draft.ancestors(name)
+        if is_own and _is_changed(draft, name):
             line = draft.lines(name).start
             raise DeclinedEdit(f"{method.name.value} changes its object at line {line}")
 

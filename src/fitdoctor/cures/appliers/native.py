@@ -8,6 +8,7 @@ that keras.ops has no twin of, is for a person.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import libcst as cst
 from libcst import matchers as m
@@ -100,9 +101,10 @@ TWINS = frozenset(
 RENAMED = {"array": "convert_to_tensor", "asarray": "convert_to_tensor"}
 KEYWORDS = frozenset({"axis", "keepdims"})
 CONSTANTS = frozenset({"e", "inf", "nan", "newaxis", "pi"})
+FLOATS = ("float32", "float16", "bfloat16")
 HOST_CALLS = ("numpy_function", "py_function", "pure_callback")
 # Decorators under which the gradient is the user's own; elsewhere a call of NumPy has none.
-OWN_GRADIENT = ("custom_gradient", "custom_jvp", "custom_vjp")
+OWN_GRADIENT = ("custom_gradient", "custom_jvp", "custom_vjp", "defjvp", "defvjp")
 _PLAIN = (
     cst.BinaryOperation,
     cst.UnaryOperation,
@@ -128,11 +130,11 @@ def use_keras_ops(edit: UseKerasOps, draft: Draft) -> Draft:
     return _Rewriting(draft, ops.removesuffix(".cast")).done(calls)
 
 
+@dataclass
 class _Rewriting:
-    def __init__(self, draft: Draft, ops: str) -> None:
-        self._draft = draft
-        self._ops = ops
-        self._splices: list[Splice] = []
+    draft: Draft
+    ops: str
+    splices: list[Splice] = field(default_factory=list)
 
     def done(self, calls: list[cst.Call]) -> Draft:
         functions = {}
@@ -143,14 +145,14 @@ class _Rewriting:
         for function in functions.values():
             self._refuse_other_uses(function, calls)
             self._body(function)
-        return self._draft.spliced(*self._splices)
+        return self.draft.spliced(*self.splices)
 
     # -- the calls -----------------------------------------------------------------
 
     def _function(self, call: cst.Call) -> cst.FunctionDef:
         first = positional(call)[0].value if positional(call) else None
         name = first.value if isinstance(first, cst.Name) else None
-        found = [one for one in self._draft.nodes(cst.FunctionDef) if one.name.value == name]
+        found = [one for one in self.draft.nodes(cst.FunctionDef) if one.name.value == name]
         if name is None or len(found) != 1:
             raise DeclinedEdit(f"what {called_name(call)}() calls is not one function of this file")
         return found[0]
@@ -163,13 +165,13 @@ class _Rewriting:
             raise DeclinedEdit(
                 f"{function.name.value} does not take the arguments that it is given"
             )
-        text = f"{function.name.value}({', '.join(map(self._draft.code, arguments))})"
+        text = f"{function.name.value}({', '.join(map(self.draft.code, arguments))})"
         dtype = self._dtype(call)
         if dtype is not None and dtype != _returned_dtype(function):
-            text = f'{self._ops}.cast({text}, "{dtype}")'
+            text = f'{self.ops}.cast({text}, "{dtype}")'
         if called_name(call) != "py_function" and not self._has_own_gradient(call):
-            text = f"{self._ops}.stop_gradient({text})"
-        self._splices.append(Splice(self._draft.start(call), self._draft.end(call), text))
+            text = f"{self.ops}.stop_gradient({text})"
+        self.splices.append(self.draft.instead(call, text))
 
     def _arguments(self, call: cst.Call) -> list[cst.BaseExpression]:
         given = positional(call)
@@ -188,26 +190,21 @@ class _Rewriting:
         named = keyword_argument(call, "Tout")
         given = positional(call)
         dtype = named.value if named is not None else given[2].value if len(given) > 2 else None
-        if isinstance(dtype, cst.Attribute) and dtype.attr.value in (
-            "float32",
-            "float16",
-            "bfloat16",
-        ):
+        if isinstance(dtype, cst.Attribute) and dtype.attr.value in FLOATS:
             return dtype.attr.value
         raise DeclinedEdit(f"{called_name(call)}() does not return one floating-point tensor")
 
     def _has_own_gradient(self, call: cst.Call) -> bool:
-        for one in self._draft.ancestors(call):
-            if isinstance(one, cst.FunctionDef):
-                names = [self._draft.code(decorator.decorator) for decorator in one.decorators]
-                own = (*OWN_GRADIENT, "defjvp", "defvjp")
-                if any(name.rpartition(".")[2] in own for name in names):
-                    return True
-        return False
+        return any(
+            self.draft.code(decorator.decorator).rpartition(".")[2] in OWN_GRADIENT
+            for one in self.draft.ancestors(call)
+            if isinstance(one, cst.FunctionDef)
+            for decorator in one.decorators
+        )
 
     def _refuse_other_uses(self, function: cst.FunctionDef, calls: list[cst.Call]) -> None:
         name = function.name.value
-        uses = [one for one in self._draft.nodes(cst.Name) if one.value == name]
+        uses = [one for one in self.draft.nodes(cst.Name) if one.value == name]
         known = {id(positional(call)[0].value) for call in calls} | {id(function.name)}
         if any(id(one) not in known for one in uses):
             raise DeclinedEdit(f"{name} is used elsewhere as well")
@@ -230,7 +227,7 @@ class _Rewriting:
             self._call(node, function)
         elif isinstance(node, cst.Attribute):
             if not (_is_numpy(node.value) and node.attr.value in CONSTANTS):
-                raise DeclinedEdit(f"{function} uses `{self._draft.code(node)[:40]}`")
+                raise DeclinedEdit(f"{function} uses `{self.draft.code(node)[:40]}`")
         elif not isinstance(node, _PLAIN):
             raise DeclinedEdit(f"{function} is more than arithmetic")
         else:
@@ -238,7 +235,7 @@ class _Rewriting:
                 self._expression(child, function)
 
     def _call(self, call: cst.Call, function: str) -> None:
-        code, func = self._draft.code(call), call.func
+        code, func = self.draft.code(call), call.func
         if not isinstance(func, cst.Attribute):
             raise DeclinedEdit(f"{function} calls `{code[:40]}`")
         name = func.attr.value
@@ -250,8 +247,7 @@ class _Rewriting:
         for argument in call.args:
             if argument.star or (argument.keyword and argument.keyword.value not in KEYWORDS):
                 raise DeclinedEdit(f"{function} calls `{code[:40]}` with arguments of NumPy's own")
-        twin = f"{self._ops}.{RENAMED.get(name, name)}"
-        self._splices.append(Splice(self._draft.start(func), self._draft.end(func), twin))
+        self.splices.append(self.draft.instead(func, f"{self.ops}.{RENAMED.get(name, name)}"))
         for argument in call.args if name not in RENAMED else call.args[:1]:
             self._expression(argument.value, function)
 
@@ -260,12 +256,12 @@ class _Rewriting:
         dtype = _dtype_name(call.args[0].value if len(call.args) == 1 else None)
         if dtype is None:
             raise DeclinedEdit(f"{function} casts to what is not written out")
-        begin, end = self._draft.start(func.value), self._draft.end(func.value)
+        begin, end = self.draft.start(func.value), self.draft.end(func.value)
         for _ in func.value.lpar:  # parentheses are not counted as a part of what they hold
-            begin = self._draft.text.rindex("(", 0, begin)
-            end = self._draft.text.index(")", end) + 1
-        self._splices.append(Splice(begin, begin, f"{self._ops}.cast("))
-        self._splices.append(Splice(end, self._draft.end(call), f', "{dtype}")'))
+            begin = self.draft.text.rindex("(", 0, begin)
+            end = self.draft.text.index(")", end) + 1
+        self.splices.append(Splice(begin, begin, f"{self.ops}.cast("))
+        self.splices.append(Splice(end, self.draft.end(call), f', "{dtype}")'))
         self._expression(func.value, function)
 
 
@@ -290,7 +286,6 @@ def _is_numpy(node: cst.BaseExpression) -> bool:
 
 
 def _expressions_in(node: cst.CSTNode) -> Iterable[cst.BaseExpression]:
-    """The expressions right inside a node."""
     for child in node.children:
         if isinstance(child, cst.BaseExpression):
             yield child

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 from libcst import matchers as m
 
-from fitdoctor.cures.calls import called_name, is_constant, same_code
+from fitdoctor.cures.calls import called_name, is_constant, same_code, text_of
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
 from fitdoctor.cures.edit_engine import applied
 from fitdoctor.cures.imports import after_imports, before_imports, in_known_names
@@ -16,9 +16,11 @@ from fitdoctor.findings.place import ANYWHERE
 @applied.register
 def drop_setting(edit: DropSetting, draft: Draft) -> Draft:
     """Take the statements out that make a setting."""
-    found = _statements(draft, edit)
+    found, at = _settings(draft, edit.names), " in this file"
+    if edit.where.line != ANYWHERE:
+        line, at = draft.line_now(edit.where.line), f" at line {edit.where.line}"
+        found = [(one, value) for one, value in found if line in draft.lines(one)]
     if not found:
-        at = " in this file" if edit.where.line == ANYWHERE else f" at line {edit.where.line}"
         raise DeclinedEdit(f"{' or '.join(edit.names)} is not set by a statement{at}")
     for statement, value in found:
         if not is_constant(value):
@@ -32,8 +34,11 @@ def drop_setting(edit: DropSetting, draft: Draft) -> Draft:
 def add_setting(edit: AddSetting, draft: Draft) -> Draft:
     """Put a statement at the top of a file, unless the file makes the setting itself."""
     _refuse_set(draft, edit)
-    if edit.first:
-        return _before_imports(draft, edit)
+    if edit.first:  # after `import os`, before the libraries
+        offset, known = before_imports(draft, edit.imports)
+        lines = [*(one for one in edit.imports if one not in known), edit.statement]
+        text = "".join(line + draft.newline for line in lines)
+        return draft.spliced(Splice(offset, offset, text))
     # An import of ours could come before what the script sets for the library to read.
     statement = in_known_names(draft, edit.statement, edit.imports[0])
     if statement is None:
@@ -42,24 +47,13 @@ def add_setting(edit: AddSetting, draft: Draft) -> Draft:
     return draft.spliced(Splice(offset, offset, statement + draft.newline))
 
 
-def _before_imports(draft: Draft, edit: AddSetting) -> Draft:
-    """After `import os`, before the libraries."""
-    offset, known = before_imports(draft, edit.imports)
-    lines = [*(one for one in edit.imports if one not in known), edit.statement]
-    return draft.spliced(Splice(offset, offset, "".join(line + draft.newline for line in lines)))
-
-
 def _refuse_set(draft: Draft, edit: AddSetting) -> None:
     wanted = _wanted_value(edit)
-    for statement in draft.nodes(cst.SimpleStatementLine):
-        for small in statement.body:
-            value = _value(small, edit.names)
-            if value is None:
-                continue
-            if same_code(draft.code(value), wanted):
-                raise AlreadyThere(f"it is set to {wanted}")
-            line = draft.lines(statement).start
-            raise DeclinedEdit(f"it is set to {draft.code(value)[:40]} at line {line}")
+    for statement, value in _settings(draft, edit.names):
+        if same_code(draft.code(value), wanted):
+            raise AlreadyThere(f"it is set to {wanted}")
+        line = draft.lines(statement).start
+        raise DeclinedEdit(f"it is set to {draft.code(value)[:40]} at line {line}")
 
 
 def _wanted_value(edit: AddSetting) -> str:
@@ -71,18 +65,16 @@ def _wanted_value(edit: AddSetting) -> str:
     raise ValueError(f"{edit.statement!r} does not set {' or '.join(edit.names)}")
 
 
-def _statements(
-    draft: Draft, edit: DropSetting
+def _settings(
+    draft: Draft, names: tuple[str, ...]
 ) -> list[tuple[cst.SimpleStatementLine, cst.BaseExpression]]:
-    """The statements that set it, each with the value."""
-    line = None if edit.where.line == ANYWHERE else draft.line_now(edit.where.line)
-    found = []
-    for statement in draft.nodes(cst.SimpleStatementLine):
-        if line is not None and line not in draft.lines(statement):
-            continue
-        values = [_value(small, edit.names) for small in statement.body]
-        found += [(statement, value) for value in values if value is not None]
-    return found
+    """The statements that set one of the names, each with the value."""
+    return [
+        (statement, value)
+        for statement in draft.nodes(cst.SimpleStatementLine)
+        for small in statement.body
+        if (value := _value(small, names)) is not None
+    ]
 
 
 def _value(small: cst.BaseSmallStatement, names: tuple[str, ...]) -> cst.BaseExpression | None:
@@ -97,7 +89,7 @@ def _value(small: cst.BaseSmallStatement, names: tuple[str, ...]) -> cst.BaseExp
     if len(arguments) == 1 and called_name(call) in names:
         return arguments[0]
     # os.environ.setdefault("NAME", value), os.putenv, jax.config.update("name", value)
-    if len(arguments) == 2 and _text(arguments[0]) in names:
+    if len(arguments) == 2 and text_of(arguments[0]) in names:
         return arguments[1]
     return None
 
@@ -111,14 +103,7 @@ def _environment_name(target: cst.BaseExpression) -> str | None:
     if not isinstance(target, cst.Subscript) or not m.matches(target, environ):
         return None
     index = target.slice[0].slice
-    return _text(index.value) if isinstance(index, cst.Index) else None
-
-
-def _text(value: cst.BaseExpression) -> str | None:
-    if not isinstance(value, cst.SimpleString):
-        return None
-    text = value.evaluated_value
-    return text if isinstance(text, str) else None
+    return text_of(index.value) if isinstance(index, cst.Index) else None
 
 
 def _gone(draft: Draft, statement: cst.SimpleStatementLine) -> Splice:

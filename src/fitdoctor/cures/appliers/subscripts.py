@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from fitdoctor.cures.calls import text_of
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft, Splice
 from fitdoctor.cures.edit_engine import applied
 from fitdoctor.findings.edits import ReadAll
-
-_ALL = ("[:]", "[()]", "[...]")
 
 
 @applied.register
@@ -25,8 +24,7 @@ def read_all(edit: ReadAll, draft: Draft) -> Draft:
     node = found[0]
     outer = draft.parent(node)
     if isinstance(outer, cst.Subscript) and outer.value is node:
-        text = draft.text[draft.end(node) : draft.end(outer)]
-        if text in _ALL:
+        if draft.text[draft.end(node) : draft.end(outer)] in ("[:]", "[()]", "[...]"):
             raise AlreadyThere(f'["{edit.name}"] is read into memory')
         raise DeclinedEdit(f'["{edit.name}"] is indexed where it is opened')
     if isinstance(outer, cst.Attribute):
@@ -38,8 +36,5 @@ def read_all(edit: ReadAll, draft: Draft) -> Draft:
 def _key(node: cst.Subscript) -> str | None:
     """The text in `["text"]`."""
     index = node.slice[0].slice if len(node.slice) == 1 else None
-    value = index.value if isinstance(index, cst.Index) else None
-    if not isinstance(value, cst.SimpleString):
-        return None
-    text = value.evaluated_value
-    return text.strip("/") if isinstance(text, str) else None
+    text = text_of(index.value if isinstance(index, cst.Index) else None)
+    return None if text is None else text.strip("/")

@@ -35,19 +35,17 @@ from fitdoctor.findings.edits.edit import (
     Claim,
     Edit,
 )
-from fitdoctor.findings.edits.function_edits import (
-    Decorate,
-    Memoise,
-    SkipBatches,
-    UseKerasOps,
-)
 from fitdoctor.findings.edits.statement_edits import (
     AddSetting,
     CastBefore,
+    Decorate,
     DropSetting,
     HoistCompile,
     LongerEpochs,
+    Memoise,
     OneFit,
+    SkipBatches,
+    UseKerasOps,
 )
 
 __all__ = [

@@ -54,5 +54,4 @@ class Edit(ABC):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """The form of an edit in the JSON report."""
         return {"edit": type(self).__name__, **asdict(self), "in_words": self.in_words()}

@@ -46,21 +46,15 @@ def install(hooks: ImportHooks, patches: Patches, calls: Iterable[ChangedCall]) 
         found = by_seam.setdefault((one.seam, one.call), {})
         found[place] = _joined(found.get(place), one)
     for (seam, call), changes in by_seam.items():
-        module, owner_of = SEAMS[seam]
+        patch = functools.partial(_patch, patches, seam, call, changes)
+        hooks.when_imported(SEAMS[seam][0], patch)
 
-        def patch(
-            loaded: ModuleType,
-            *,
-            seam: str = seam,
-            call: str = call,
-            changes: _Changes = changes,
-            owner_of: Callable[[ModuleType, str], Any] = owner_of,
-        ) -> None:
-            method = "__init__" if seam in CONSTRUCTED else call
-            make = functools.partial(_changed, changes, constructs=seam == "py_dataset")
-            patches.replace(owner_of(loaded, call), method, make)
 
-        hooks.when_imported(module, patch)
+def _patch(patches: Patches, seam: str, call: str, changes: _Changes, module: ModuleType) -> None:
+    _, owner_of = SEAMS[seam]
+    method = "__init__" if seam in CONSTRUCTED else call
+    make = functools.partial(_changed, changes, constructs=seam == "py_dataset")
+    patches.replace(owner_of(module, call), method, make)
 
 
 def _joined(one: ChangedCall | None, other: ChangedCall) -> ChangedCall:

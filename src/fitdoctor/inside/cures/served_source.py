@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
+from fitdoctor.inside.import_hooks import FinderOfOthers
+
 _OURS = os.path.abspath(__file__)
 # launch/inject/run_main.py, which starts the script whose text is served.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_OURS)))
@@ -108,24 +110,20 @@ def _show(
         plain(kind, error, trace)
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder(FinderOfOthers):
     """Finds what the other finders find, and exchanges the loader of served files."""
 
     def __init__(self) -> None:
-        self._looking: set[str] = set()
+        super().__init__()
         # Thousands of other modules are imported too: theirs are not looked up twice.
         self._names = {_module_name(path) for path in _served}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname in self._looking or fullname.rpartition(".")[2] not in self._names:
+        if fullname.rpartition(".")[2] not in self._names:
             return None
-        self._looking.add(fullname)
-        try:
-            spec = self._find_elsewhere(fullname, path, target)
-        finally:
-            self._looking.discard(fullname)
+        spec = self.found_elsewhere(fullname, path, target)
         if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             return None
         origin = spec.origin
@@ -133,17 +131,6 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         spec.loader = _Loader(fullname, origin)
         return spec
-
-    def _find_elsewhere(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
-    ) -> importlib.machinery.ModuleSpec | None:
-        for finder in sys.meta_path:
-            find = getattr(finder, "find_spec", None)
-            spec = find(fullname, path, target) if finder is not self and find else None
-            if spec is not None:
-                found: importlib.machinery.ModuleSpec = spec
-                return found
-        return None
 
 
 def _module_name(path: str) -> str:

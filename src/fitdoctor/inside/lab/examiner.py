@@ -14,8 +14,8 @@ from fitdoctor.contract.results import recorded_name
 from fitdoctor.inside.lab.budget import WORTH_CALL_NS, Budget
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.loop_examination import LoopExamination
-from fitdoctor.inside.lab.probe import NotAvailable, Subject
-from fitdoctor.inside.lab.recording import run_and_record
+from fitdoctor.inside.lab.probe import Subject
+from fitdoctor.inside.lab.recording import refuse, run_and_record
 from fitdoctor.inside.lab.scheduler import Scheduler
 from fitdoctor.inside.ledger import own_cost
 from fitdoctor.inside.ledger.loop_watch import Loop
@@ -158,13 +158,9 @@ class Examiner:
     ) -> None:
         if not self.examines:
             return
-        self._announce_probes(call.workload)
-        context = Context(
-            recorder=self._recorder,
-            backend=self._backend(),
-            subject=Subject.SWEEP if self._sweep else Subject.FIT,
-            workload=call.workload,
-            call=call,
+        context = self._context(
+            call,
+            Subject.SWEEP if self._sweep else Subject.FIT,
             arguments=arguments,
             result=result,
             may_consume=mid_fit and not self._keep_running,
@@ -177,21 +173,23 @@ class Examiner:
             self._scheduler.examine(context)
             return
         message = f"{reason}, and --continue was given"
-        run_and_record(context, recorded_name(FrozenBatch), lambda: _refuse(message))
+        run_and_record(context, recorded_name(FrozenBatch), lambda: refuse(message))
         self._recorder.note("warning", f"no probes were run: {reason}", call.workload.number)
 
     def _examine_group(self, call: Call) -> None:
-        if not self.examines:
-            return
+        if self.examines:
+            self._scheduler.examine(self._context(call, Subject.GROUP))
+
+    def _context(self, call: Call, subject: Subject, **more: Any) -> Context:
         self._announce_probes(call.workload)
-        context = Context(
+        return Context(
             recorder=self._recorder,
             backend=self._backend(),
-            subject=Subject.GROUP,
+            subject=subject,
             workload=call.workload,
             call=call,
+            **more,
         )
-        self._scheduler.examine(context)
 
     def _backend(self) -> Backend:
         if self._backend_object is None:
@@ -242,7 +240,3 @@ class Examiner:
         self._recorder.writer.write({"k": "examined", "t": self._recorder.clock()})
         self._recorder.progress("done", "examined enough; ending the script here")
         raise ExaminationOver(0)
-
-
-def _refuse(message: str) -> FrozenBatch:
-    raise NotAvailable(message)

@@ -13,8 +13,8 @@ from fitdoctor.inside.lab.apparatus.loop_lines import LoopSampler
 from fitdoctor.inside.lab.apparatus.step_function import StepFinder
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.loop_trials import LoopTrials
-from fitdoctor.inside.lab.probe import NotAvailable, Subject
-from fitdoctor.inside.lab.recording import run_and_record
+from fitdoctor.inside.lab.probe import Subject
+from fitdoctor.inside.lab.recording import refuse, run_and_record
 from fitdoctor.inside.lab.scheduler import Scheduler
 from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.ledger.recorder import Recorder
@@ -83,7 +83,8 @@ class LoopExamination:
         else:
             self._probe_loader()
         if self._context.keep_running:
-            self._record(FrozenBatch, _refuse)
+            reason = "a hand-written loop cannot be put back, and --continue was given"
+            self._record(FrozenBatch, lambda: refuse(reason))
             return
         if self._loop.last_element is not None:
             self._loop.frozen = self._loop.last_element
@@ -204,7 +205,3 @@ def _means(bodies: list[int]) -> tuple[float, ...]:
     size = max(1, len(bodies) // WINDOWS)
     starts = range(0, len(bodies) - size + 1, size)
     return tuple(round(sum(bodies[start : start + size]) / size) for start in starts)
-
-
-def _refuse() -> FrozenBatch:
-    raise NotAvailable("a hand-written loop cannot be put back, and --continue was given")

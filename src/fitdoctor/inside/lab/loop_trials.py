@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.contract.evidence.loop import CompiledAgrees, CompiledStep, RepeatedCall
 from fitdoctor.contract.results import recorded_name
-from fitdoctor.inside.lab.apparatus.reference import reference_step
 from fitdoctor.inside.lab.apparatus.step_function import StepFinder
 from fitdoctor.inside.lab.apparatus.windows import Windows, measure
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable
 from fitdoctor.inside.lab.recording import run_and_record
 from fitdoctor.inside.ledger.loop_watch import Loop
-from fitdoctor.inside.seams.models.graph_trial import GraphTrial
+from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.models.traced_trials import GraphTrial
 
 SECONDS = 0.8
 
@@ -85,3 +86,32 @@ class LoopTrials:
         for _ in range(2):
             work()
         return measure(work, seconds=SECONDS)
+
+
+def reference_step(names: dict[str, Any], element: Any) -> Callable[[], Any]:
+    """Forward, backward and update of the loop's own model on its own batch, as a graph.
+
+    The loss is a stand-in (mean square of the outputs): its cost is small beside the
+    model's. Only for TensorFlow, where a body without a step function is usual.
+    """
+    tf = sys.modules.get("tensorflow")
+    keras = sys.modules.get("keras")
+    if tf is None or keras is None:
+        raise NotAvailable("no step function was found in the loop's body")
+    models = [value for value in names.values() if isinstance(value, keras.Model)]
+    optimizers = [v for v in names.values() if isinstance(v, keras.optimizers.Optimizer)]
+    leaves = batches.leaves(element)
+    if len({id(model) for model in models}) != 1 or not optimizers or not leaves:
+        raise NotAvailable("the loop's body calls no function, and its model was not found")
+    model, optimizer, x = models[0], optimizers[0], leaves[0]
+
+    def step() -> Any:
+        with tf.GradientTape() as tape:
+            outputs = model(x, training=True)
+            loss = tf.add_n([tf.reduce_mean(tf.square(o)) for o in tf.nest.flatten(outputs)])
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return loss
+
+    compiled: Callable[[], Any] = tf.function(step)
+    return compiled

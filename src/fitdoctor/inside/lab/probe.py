@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, get_args
 
 from fitdoctor.contract.results import recorded_name
 from fitdoctor.inside.seams.not_available import NotAvailable
@@ -11,7 +12,7 @@ from fitdoctor.inside.seams.not_available import NotAvailable
 if TYPE_CHECKING:
     from fitdoctor.inside.lab.context import Context
 
-__all__ = ["NotAvailable", "Phase", "Probe", "Subject"]
+__all__ = ["NotAvailable", "Phase", "Probe", "Subject", "probes_of"]
 
 Found = TypeVar("Found")
 
@@ -42,13 +43,14 @@ class Phase(enum.IntEnum):
 
 
 class Probe(Generic[Found]):
-    """One experiment. A file of `lab/probes` has its probes in `PROBES`; they are discovered.
+    """One experiment. The probes in the files of `lab/probes` are discovered.
 
-    Subclasses set `finds` and `phase`, and write `wanted` and `run`.
+    Subclasses say what they find (`Probe[FrozenBatch]`), set `phase`, and write `wanted` and
+    `run`.
     """
 
     finds: type[Found]
-    key: str = ""  # of a family of results
+    keys: ClassVar[tuple[str, ...]] = ("",)  # of a family of results: one probe for each
     phase: ClassVar[Phase]
     after: ClassVar[tuple[str, ...]] = ()  # names of probes of the same phase that come first
     subjects: ClassVar[frozenset[Subject]] = frozenset({Subject.FIT})
@@ -57,6 +59,15 @@ class Probe(Generic[Found]):
     # Windows that other processes disturbed are repeated, as long as patience lasts.
     needs_quiet: ClassVar[bool] = True
     longest_s: ClassVar[float] = 45.0  # a probe that takes longer hangs
+
+    def __init_subclass__(cls) -> None:
+        for base in vars(cls).get("__orig_bases__", ()):
+            (found,) = get_args(base)
+            if isinstance(found, type):
+                cls.finds = found
+
+    def __init__(self, key: str = "") -> None:
+        self.key = key or self.keys[0]
 
     @property
     def name(self) -> str:
@@ -74,3 +85,10 @@ class Probe(Generic[Found]):
             NotAvailable: it cannot be made here.
         """
         raise NotImplementedError
+
+
+def probes_of(module: ModuleType) -> list[Probe[object]]:
+    """The probes that a module defines, in the order of their classes and keys."""
+    kinds = [one for one in vars(module).values() if isinstance(one, type)]
+    own = [one for one in kinds if issubclass(one, Probe) and one.__module__ == module.__name__]
+    return [kind(key) for kind in own for key in kind.keys]

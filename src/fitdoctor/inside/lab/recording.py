@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from fitdoctor.contract.records import ProbeRun
 from fitdoctor.contract.results import to_record
 from fitdoctor.contract.writer import record_of
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable
-from fitdoctor.inside.lab.watchdog import LONGEST_S, Watchdog
 
 Found = TypeVar("Found")
 
 MOST_TEXT = 300
+LONGEST_S = 45.0
 
 
 def run_and_record(
@@ -45,6 +48,11 @@ def run_and_record(
     return found
 
 
+def refuse(reason: str) -> NoReturn:
+    """An experiment that may not be made here."""
+    raise NotAvailable(reason)
+
+
 def _write(context: Context, run: ProbeRun, data: dict[str, Any] | None = None) -> None:
     more = {} if data is None else {"data": data}
     context.recorder.writer.write(record_of("probe", run, w=context.workload.number, **more))
@@ -69,3 +77,29 @@ def _guarded(
 def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[0][:MOST_TEXT] if lines else ""
+
+
+class Watchdog:
+    """Ends the process if a probe takes too long; only where the script is ended anyway."""
+
+    def __init__(self, on_hang: Callable[[], None], seconds: float = LONGEST_S) -> None:
+        """`on_hang` writes what must be said before the end."""
+        self._on_hang = on_hang
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Watchdog:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _end(self) -> None:
+        self._on_hang()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass
+        os._exit(0)

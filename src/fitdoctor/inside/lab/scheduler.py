@@ -14,7 +14,7 @@ from typing import Any
 
 from fitdoctor.inside.lab.apparatus.windows import Patience, measuring_with
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Phase, Probe, Subject
+from fitdoctor.inside.lab.probe import Phase, Probe, Subject, probes_of
 from fitdoctor.inside.lab.recording import run_and_record
 from fitdoctor.inside.seams.backends.randomness import snapshot_python
 
@@ -35,7 +35,7 @@ def all_probes() -> tuple[AnyProbe, ...]:
     package = importlib.import_module(_PROBES)
     names = sorted(one.name for one in pkgutil.iter_modules(package.__path__))
     modules = [importlib.import_module(f"{_PROBES}.{name}") for name in names]
-    return ordered([probe for module in modules for probe in module.PROBES])
+    return ordered([probe for module in modules for probe in probes_of(module)])
 
 
 def ordered(probes: Sequence[AnyProbe]) -> tuple[AnyProbe, ...]:

@@ -7,7 +7,6 @@ wrapped Python iterator.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -17,71 +16,50 @@ from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.watch.keras_trainer import TRAINERS
 
 Tap = Callable[[Any], None]
-_TAPPED = ("fit",)
 
 
 def tap_python_iterators(recorder: Recorder, backend: str, tap: Tap, module: ModuleType) -> None:
     """Keras on JAX and torch: the iterator that the epoch's batches come from."""
     iterator_class = getattr(module, TRAINERS[backend][2])
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def get_iterator(self: Any) -> Any:
-            iterable = original(self)
-            if not _is_tapped(recorder):
-                return iterable
-            return _TappedIterable(iterable, recorder, tap)
+    def get_iterator(original: Callable[[Any], Any], self: Any) -> Any:
+        iterable = original(self)
+        return _tapped(iterable, recorder, tap) if _is_tapped(recorder) else iterable
 
-        return get_iterator
-
-    recorder.patches.replace(iterator_class, "_get_iterator", make)
+    recorder.patches.around(iterator_class, "_get_iterator", get_iterator)
 
 
-class _TappedIterable:
-    def __init__(self, iterable: Any, recorder: Recorder, tap: Tap) -> None:
-        self._iterable = iterable
-        self._recorder = recorder
-        self._tap = tap
-
-    def __iter__(self) -> Iterator[Any]:
-        for batch in self._iterable:
-            # Before its first step Keras takes a batch to build the model from.
-            if _is_in_steps(self._recorder):
-                self._tap(batch)
-            yield batch
+def _tapped(iterable: Any, recorder: Recorder, tap: Tap) -> Iterator[Any]:
+    for batch in iterable:
+        # Before its first step Keras takes a batch to build the model from.
+        if _is_in_steps(recorder):
+            tap(batch)
+        yield batch
 
 
 def tap_tensorflow_iterators(recorder: Recorder, tap: Tap, module: ModuleType) -> None:
     """Keras on TensorFlow: an op beside `get_next`, traced into the step."""
 
-    def next_value(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def get_next(iterator: Any, *args: Any, **kwargs: Any) -> Any:
-            element = original(iterator, *args, **kwargs)
-            if _is_tapped(recorder) and _is_in_steps(recorder):
-                _tap_tensors(element, tap)
-            return element
+    def get_next(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        element = original(*args, **kwargs)
+        if _is_tapped(recorder) and _is_in_steps(recorder):
+            _tap_tensors(element, tap)
+        return element
 
-        return get_next
+    def get_next_as_optional(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        optional = original(*args, **kwargs)
+        if _is_tapped(recorder) and _is_in_steps(recorder):
+            import tensorflow as tf
 
-    def next_optional(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def get_next_as_optional(iterator: Any, *args: Any, **kwargs: Any) -> Any:
-            optional = original(iterator, *args, **kwargs)
-            if _is_tapped(recorder) and _is_in_steps(recorder):
-                import tensorflow as tf
+            tf.cond(
+                optional.has_value(),
+                lambda: _tap_tensors(optional.get_value(), tap),
+                lambda: tf.constant(0, tf.int64),
+            )
+        return optional
 
-                tf.cond(
-                    optional.has_value(),
-                    lambda: _tap_tensors(optional.get_value(), tap),
-                    lambda: tf.constant(0, tf.int64),
-                )
-            return optional
-
-        return get_next_as_optional
-
-    recorder.patches.replace(module.OwnedIterator, "get_next", next_value)
-    recorder.patches.replace(module.OwnedIterator, "get_next_as_optional", next_optional)
+    recorder.patches.around(module.OwnedIterator, "get_next", get_next)
+    recorder.patches.around(module.OwnedIterator, "get_next_as_optional", get_next_as_optional)
 
 
 def _tap_tensors(element: Any, tap: Tap) -> Any:
@@ -106,7 +84,7 @@ def _tap_tensors(element: Any, tap: Tap) -> Any:
 
 def _is_tapped(recorder: Recorder) -> bool:
     call = recorder.active_call()
-    return call is not None and call.kind in _TAPPED and not call.is_validation
+    return call is not None and call.kind == "fit" and not call.is_validation
 
 
 def _is_in_steps(recorder: Recorder) -> bool:

@@ -28,9 +28,8 @@ from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.running_call import Call
 from fitdoctor.inside.proof.fingerprint import as_array, fingerprint
-from fitdoctor.inside.proof.handed_weights import HandedWeights
 from fitdoctor.inside.proof.step_limit import StepCount, end_script
-from fitdoctor.inside.proof.weights import models_found, weights_now
+from fitdoctor.inside.proof.weights import HandedWeights, models_found, weights_now
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.not_available import NotAvailable
 

@@ -6,7 +6,6 @@ What two runs are compared by: the same steps of both, no probes, nothing else.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.contract.limits import NS_PER_S
@@ -77,7 +76,7 @@ class LimitWatch:
         if len(self._recorder.calls) != 1:
             return
         begin = self._recorder.clock()
-        waiter(self._recorder.backend)(result)
+        wait_for_step(self._recorder.backend, result)
         self._recorder.event("sync", begin, self._recorder.clock() - begin)
         self._end_if_done(self._count.during(call))
 
@@ -107,28 +106,15 @@ def end_script(recorder: Recorder) -> None:
     raise ExaminationOver(0)
 
 
-def waiter(backend: str) -> Callable[[Any], None]:
-    """Waits until what a step returned has really been computed."""
+def wait_for_step(backend: str, result: Any) -> None:
+    """Wait until what a step returned has really been computed."""
     if backend == "jax":
-        return lambda result: _wait_for_jax(result)
-    if backend == "torch":
-        return lambda result: _wait_for_torch()
-    return _wait_for_tensors
-
-
-def _wait_for_jax(result: Any) -> None:
-    sys.modules["jax"].block_until_ready(result)
-
-
-def _wait_for_torch() -> None:
-    torch = sys.modules["torch"]
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-
-
-def _wait_for_tensors(result: Any) -> None:
-    if isinstance(result, dict) and result:
-        result = next(iter(result.values()))
-    read = getattr(result, "numpy", None)
-    if read is not None:
-        read()
+        sys.modules["jax"].block_until_ready(result)
+    elif backend == "torch":
+        torch = sys.modules["torch"]
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+    else:
+        first = next(iter(result.values())) if isinstance(result, dict) and result else result
+        if hasattr(first, "numpy"):
+            first.numpy()

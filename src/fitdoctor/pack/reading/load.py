@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
 from typing import Any
 
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.manifest import read_manifest
+from fitdoctor.pack.reading.grain_data import grain_dataset
 from fitdoctor.pack.reading.request import Request, checked_request
+from fitdoctor.pack.reading.tf_data import tf_dataset
+from fitdoctor.pack.reading.torch_data import torch_dataset
 
-# Imported when asked for: each needs its library.
-_OPENED_BY = {
-    "tf.data": "tf_data:tf_dataset",
-    "grain": "grain_data:grain_dataset",
-    "torch": "torch_data:torch_dataset",
-}
+_OPENED_BY = {"tf.data": tf_dataset, "grain": grain_dataset, "torch": torch_dataset}
 
 
 def load(
@@ -58,25 +55,13 @@ def load(
     """
     if kind not in _OPENED_BY:
         raise UsageError(f"kind={kind!r}", expected=", ".join(_OPENED_BY))
-    request = checked_request(
-        Request(
-            read_manifest(Path(dest)),
-            fields=fields,
-            batch=batch,
-            shuffle=shuffle,
-            index=index,
-            count=count,
-            seed=seed,
-            decode=decode,
-            image_size=image_size,
-            drop_remainder=drop_remainder,
-        )
-    )
-    if not request.manifest.schema and kind != "tf.data":
+    manifest = read_manifest(Path(dest))
+    if not manifest.schema and kind != "tf.data":
         raise UsageError(
-            f"{request.manifest.folder} holds records as another program wrote them",
+            f"{manifest.folder} holds records as another program wrote them",
             expected='kind="tf.data", which gives them as they are',
         )
-    module, function = _OPENED_BY[kind].split(":")
-    opened = getattr(importlib.import_module(f"fitdoctor.pack.reading.{module}"), function)
-    return opened(request)
+    request = Request(
+        manifest, fields, batch, shuffle, index, count, seed, decode, image_size, drop_remainder
+    )
+    return _OPENED_BY[kind](checked_request(request))

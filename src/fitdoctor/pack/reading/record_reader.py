@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fitdoctor.pack import tfrecord
+from fitdoctor.pack.encoded_images import decoded
 from fitdoctor.pack.example import decoder
-from fitdoctor.pack.pictures import decoded
 from fitdoctor.pack.reading.request import Request
 from fitdoctor.pack.verify import records_of
 

@@ -75,12 +75,8 @@ def checked_request(request: Request) -> Request:
     Raises:
         UsageError: A number or a name cannot be.
     """
-    index, count, shuffle = request.index, request.count, request.shuffle
-    for name, value, least in (
-        ("batch", request.batch, 1),
-        ("count", count, 1),
-        ("index", index, 0),
-    ):
+    batch, shuffle, index, count = request.batch, request.shuffle, request.index, request.count
+    for name, value, least in (("batch", batch, 1), ("count", count, 1), ("index", index, 0)):
         if value is not None and (isinstance(value, bool) or value < least):
             raise UsageError(f"{name}={value!r}", expected=f"{least} or more")
     if index >= count:

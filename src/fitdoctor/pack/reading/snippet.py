@@ -14,27 +14,31 @@ def snippet(manifest: Manifest) -> str:
 
 def _tf_data(manifest: Manifest) -> str:
     folder = str(manifest.folder.resolve())
-    lines = ["import glob", "", "import tensorflow as tf", "", "features = {"]
-    for feature in manifest.schema:
-        kind = f"{feature.list_shape}, tf.{LISTS[feature.storage]}"
-        lines.append(f"    {feature.name!r}: tf.io.FixedLenFeature({kind}),")
-    lines += ["}", "", "", "def parse(records):"]
-    lines.append("    values = tf.io.parse_example(records, features)")
-    for feature in manifest.schema:
-        text = _tf_value(feature)
-        if text:
-            lines.append(f"    values[{feature.name!r}] = {text}")
-    lines += [
-        "    return values",
-        "",
-        "",
-        f"paths = sorted(glob.glob({folder + '/shard-*.tfrecord'!r}))",
-        "data = tf.data.Dataset.from_tensor_slices(paths).shuffle(len(paths))",
-        "data = data.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE)",
-        "data = data.shuffle(10_000).batch(32)",
-        "data = data.map(parse, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
+    features = [
+        f"    {f.name!r}: tf.io.FixedLenFeature({f.list_shape}, tf.{LISTS[f.storage]}),\n"
+        for f in manifest.schema
     ]
-    return "\n".join(lines) + "\n"
+    texts = {f.name: _tf_value(f) for f in manifest.schema}
+    values = [f"    values[{name!r}] = {text}\n" for name, text in texts.items() if text]
+    return f"""import glob
+
+import tensorflow as tf
+
+features = {{
+{"".join(features)}}}
+
+
+def parse(records):
+    values = tf.io.parse_example(records, features)
+{"".join(values)}    return values
+
+
+paths = sorted(glob.glob({folder + "/shard-*.tfrecord"!r}))
+data = tf.data.Dataset.from_tensor_slices(paths).shuffle(len(paths))
+data = data.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE)
+data = data.shuffle(10_000).batch(32)
+data = data.map(parse, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+"""
 
 
 def _tf_value(feature: Feature) -> str:

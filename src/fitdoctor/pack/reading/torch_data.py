@@ -13,6 +13,8 @@ from fitdoctor.pack.extras import needed
 from fitdoctor.pack.reading.record_reader import ElementReader, reading_order
 from fitdoctor.pack.reading.request import Request
 
+Element = dict[str, Any]
+
 
 def torch_dataset(request: Request) -> Any:
     """The dataset; give it to a DataLoader with batch_size=None."""
@@ -29,15 +31,9 @@ def torch_dataset(request: Request) -> Any:
             if seed is not None:
                 seed += self.passes
             self.passes += 1
-            reader = ElementReader(mine)
-            records = reading_order(mine, seed)
-            if mine.batch is None:
-                yield from map(_tensors(torch, mine), map(reader.values, records))
-                return
-            while rows := list(islice(map(reader.values, records), mine.batch)):
-                if len(rows) < mine.batch and mine.drop_remainder:
-                    return
-                yield _tensors(torch, mine)(collated(rows))
+            elements = map(ElementReader(mine).values, reading_order(mine, seed))
+            for values in elements if mine.batch is None else _batches(elements, mine):
+                yield mine.arranged({name: _tensor(torch, v) for name, v in values.items()})
 
     return Pack()
 
@@ -51,7 +47,7 @@ def _of_worker(torch: Any, request: Request) -> Request:
     return replace(request, index=request.index * worker.num_workers + worker.id, count=count)
 
 
-def collated(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def collated(rows: list[Element]) -> Element:
     """Elements as one batch: arrays stacked, bytes in a list."""
     return {
         name: [row[name] for row in rows]
@@ -61,13 +57,12 @@ def collated(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _tensors(torch: Any, request: Request) -> Any:
-    def convert(values: dict[str, Any]) -> Any:
-        made = {
-            # NumPy views of a record are read-only, which torch does not know.
-            name: torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
-            for name, value in values.items()
-        }
-        return request.arranged(made)
+def _batches(elements: Iterator[Element], request: Request) -> Iterator[Element]:
+    while rows := list(islice(elements, request.batch)):
+        if len(rows) == request.batch or not request.drop_remainder:
+            yield collated(rows)
 
-    return convert
+
+def _tensor(torch: Any, value: Any) -> Any:
+    # NumPy views of a record are read-only, which torch does not know.
+    return torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value

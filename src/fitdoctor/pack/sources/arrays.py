@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,11 +14,17 @@ from typing import Any
 import numpy as np
 
 from fitdoctor.contract.errors import UsageError
+from fitdoctor.pack.columns import Columns
+from fitdoctor.pack.element import little_endian
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.sources.data_source import Block, Range, even_ranges
 
 # Bytes that a block of rows holds at once.
 BLOCK_BYTES = 8 << 20
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf", ".he5")
 
 
@@ -31,7 +38,6 @@ class ArrayFile:
     row_bytes: int
 
     def facts(self) -> dict[str, Any]:
-        """Which file and which arrays."""
         return {
             "kind": "arrays",
             "path": str(self.path),
@@ -45,30 +51,24 @@ class ArrayFile:
         return even_ranges(self.count, self.row_bytes, shard_bytes, at_least)
 
     def blocks(self, part: Range) -> Iterator[Block]:
-        """Rows as columns."""
         rows = max(1, BLOCK_BYTES // max(1, self.row_bytes))
         with closing(_Open(self.path)) as file:
             arrays = {name: file.array(inner) for name, inner in self.names.items()}
             for start in range(part.start, part.stop, rows):
                 stop = min(start + rows, part.stop)
                 columns = {name: _rows(array, start, stop) for name, array in arrays.items()}
-                yield Block(stop - start, columns=columns, name_of=_RowName(start))
+                yield _block(columns, start, stop)
 
 
-class _RowName:
-    def __init__(self, start: int) -> None:
-        self._start = start
-
-    def __call__(self, row: int) -> str:
-        return f"row {self._start + row}"
+def _block(columns: Columns, start: int, stop: int) -> Block:
+    return Block(stop - start, columns=columns, name_of=lambda row: f"row {start + row}")
 
 
 def _rows(array: Any, start: int, stop: int) -> Any:
     values = np.asarray(array[start:stop])
     if values.dtype.kind in "SUO" and values.ndim == 1:
         return [v if isinstance(v, bytes) else str(v).encode() for v in values.tolist()]
-    little = values.dtype.newbyteorder("<")
-    return values.astype(little, copy=False) if values.dtype != little else values
+    return little_endian(values)
 
 
 class _Open:
@@ -104,17 +104,12 @@ def _mapped_member(path: Path, member: str) -> Any:
             return None
     with open(path, "rb") as file:
         file.seek(info.header_offset)
-        header = file.read(30)
         # The local header's own lengths of name and extra field count, not the directory's.
-        file.seek(int.from_bytes(header[26:28], "little"), os.SEEK_CUR)
-        file.seek(int.from_bytes(header[28:30], "little"), os.SEEK_CUR)
-        version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
+        file.seek(sum(struct.unpack("<HH", file.read(30)[26:])), os.SEEK_CUR)
+        read = _HEADER_READERS.get(np.lib.format.read_magic(file))
+        if read is None:
             return None
-        read = np.lib.format.read_array_header_1_0
-        shape, fortran, dtype = (
-            read if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )(file)
+        shape, fortran, dtype = read(file)
         if dtype.hasobject or fortran or not all(shape):
             return None
         return np.memmap(path, dtype, "r", file.tell(), shape)

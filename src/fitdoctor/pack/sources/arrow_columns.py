@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,12 @@ import numpy as np
 from fitdoctor.pack.columns import Columns
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.schema import BadElement
+from fitdoctor.pack.shard import Skipped
+from fitdoctor.pack.sources.data_source import Block
 
 
-def columns_of(batch: Any) -> tuple[Columns, dict[int, str]]:
-    """The columns of a record batch or table, and the rows that cannot be stored, with reasons.
+def block_of(batch: Any, path: Path, first: int) -> Block:
+    """The rows of a record batch or table, which begins at row `first` of a file.
 
     Raises:
         BadElement: A column has a type that cannot be stored.
@@ -24,6 +28,7 @@ def columns_of(batch: Any) -> tuple[Columns, dict[int, str]]:
         if hasattr(column, "combine_chunks"):
             column = column.combine_chunks()
         columns[name] = _column(name, column, bad)
+    kept: Sequence[int] = range(batch.num_rows)
     if bad:
         keep = np.ones(batch.num_rows, np.bool_)
         keep[list(bad)] = False
@@ -32,7 +37,13 @@ def columns_of(batch: Any) -> tuple[Columns, dict[int, str]]:
             name: [column[row] for row in kept] if isinstance(column, list) else column[keep]
             for name, column in columns.items()
         }
-    return columns, bad
+    return Block(
+        batch.num_rows,
+        columns=columns,
+        # Rows that are left out count too.
+        name_of=lambda row: f"row {first + kept[row]} of {path}",
+        bad=[Skipped(f"row {first + row} of {path}", why) for row, why in sorted(bad.items())],
+    )
 
 
 def _column(name: str, column: Any, bad: dict[int, str]) -> Any:
@@ -42,16 +53,14 @@ def _column(name: str, column: Any, bad: dict[int, str]) -> Any:
         return _column(name, column.dictionary_decode(), bad)
     if types.is_floating(kind):
         return column.to_numpy(zero_copy_only=False)  # no value is NaN, as everywhere
+    _note_nulls(name, column, bad)
     if types.is_integer(kind) or types.is_boolean(kind):
-        _note_nulls(name, column, bad)
         filled = column.fill_null(False if types.is_boolean(kind) else 0)
         return filled.to_numpy(zero_copy_only=False)
     if types.is_string(kind) or types.is_large_string(kind):
-        _note_nulls(name, column, bad)
         binary = pa.large_binary() if types.is_large_string(kind) else pa.binary()
         return column.fill_null("").cast(binary).to_pylist()
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
-        _note_nulls(name, column, bad)
         return [value if value is not None else b"" for value in column.to_pylist()]
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return _lists(name, column, bad)
@@ -66,7 +75,6 @@ def _note_nulls(name: str, column: Any, bad: dict[int, str]) -> None:
 
 def _lists(name: str, column: Any, bad: dict[int, str]) -> Any:
     """Lists that all have the length of the first one, as a matrix; others are ragged."""
-    _note_nulls(name, column, bad)
     values = column.to_pylist()
     width = next((len(value) for value in values if value is not None), 0)
     dtype = column.type.value_type.to_pandas_dtype()

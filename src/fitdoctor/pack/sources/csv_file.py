@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import itertools
 from collections.abc import Iterator
@@ -9,18 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Skipped
 from fitdoctor.pack.sources.arrays import chosen, stamp
-from fitdoctor.pack.sources.arrow_columns import columns_of
-from fitdoctor.pack.sources.csv_rows import row_edges
+from fitdoctor.pack.sources.arrow_columns import block_of
 from fitdoctor.pack.sources.data_source import SMALLEST_SHARD_BYTES, Block, Range
-from fitdoctor.pack.sources.parquet import RowNames
 
 # Rows that the types are taken from; a later row that does not fit is a bad item.
 SAMPLE_BYTES = 1 << 20
+# Bytes that are searched for row ends at once.
+PIECE_BYTES = 1 << 24
+_NEWLINE, _QUOTE = ord("\n"), ord('"')
 # Bytes of text that become one block.
 BLOCK_BYTES = 1 << 22
 
@@ -35,7 +39,6 @@ class CsvFile:
     fields: list[str]
 
     def facts(self) -> dict[str, Any]:
-        """Which file, which columns, which types."""
         return {
             "kind": "csv",
             "path": str(self.path),
@@ -64,97 +67,58 @@ class CsvFile:
             file.seek(at)
             if at == 0:
                 _skip_header(file)
-            rest = until - file.tell()
             carried = b""
-            while rest > 0 or carried:
+            while (rest := until - file.tell()) > 0:
                 piece = carried + file.read(min(BLOCK_BYTES, rest))
-                rest = until - file.tell()
-                cut = len(piece) if rest <= 0 else _last_row_end(piece)
-                text, carried = piece[:cut], piece[cut:]
-                if cut == 0 and rest > 0:
-                    continue
-                block = self._block(text, first)
-                first += block.items
-                yield block
+                cut = _last_row_end(piece) if file.tell() < until else len(piece)
+                carried = piece[cut:]
+                if cut:
+                    block = self._block(piece[:cut], first)
+                    first += block.items
+                    yield block
 
     def _block(self, text: bytes, first: int) -> Block:
-        ragged: list[tuple[int | None, str]] = []
         try:
-            table = self._parsed(text, ragged)
-            if not ragged:
-                columns, bad = columns_of(table)
-                return self._whole(columns, bad, table.num_rows, first)
+            return block_of(self._parsed(text), self.path, first)
         except needed("pyarrow", "pack").ArrowInvalid:
-            pass
+            # Something is wrong in it: look at each row by itself, to name those that are bad.
+            return self._row_by_row(text, first)
         except BadElement as error:
             raise UsageError(f"{self.path}: {error}", advice="--fields without it") from error
-        # Something is wrong in it: look at each row by itself, to name those that are bad.
-        return self._row_by_row(text, first)
 
-    def _parsed(self, text: bytes, ragged: list[tuple[int | None, str]]) -> Any:
-        csv = needed("pyarrow.csv", "pack")
-
-        def note(row: Any) -> str:
-            ragged.append((row.number, row.text))
-            return "skip"
-
-        return csv.read_csv(
+    def _parsed(self, text: bytes) -> Any:
+        arrow = needed("pyarrow.csv", "pack")
+        return arrow.read_csv(
             io.BytesIO(text),
-            read_options=csv.ReadOptions(
+            read_options=arrow.ReadOptions(
                 column_names=self.names, use_threads=False, block_size=max(len(text), 1)
             ),
-            parse_options=csv.ParseOptions(
-                newlines_in_values=True, invalid_row_handler=note, ignore_empty_lines=True
-            ),
-            convert_options=csv.ConvertOptions(
+            parse_options=arrow.ParseOptions(newlines_in_values=True, ignore_empty_lines=True),
+            convert_options=arrow.ConvertOptions(
                 column_types=self.types, include_columns=self.fields, strings_can_be_null=False
             ),
         )
 
-    def _whole(self, columns: Any, bad: dict[int, str], rows: int, first: int) -> Block:
-        kept = [row for row in range(rows) if row not in bad] if bad else None
-        return Block(
-            rows,
-            columns=columns,
-            name_of=RowNames(self.path, first, kept),
-            bad=[self._bad(first + row, why) for row, why in sorted(bad.items())],
-        )
-
-    def _bad(self, row: int, why: str) -> Skipped:
-        return Skipped(f"row {row} of {self.path}", why)
-
     def _row_by_row(self, text: bytes, first: int) -> Block:
-        import csv
-
         invalid = needed("pyarrow", "pack").ArrowInvalid
         block = Block(0)
         rows = csv.reader(io.StringIO(text.decode("utf-8", "surrogateescape"), newline=""))
         for values in (row for row in rows if row):
             number = first + block.items
             block.items += 1
-            if len(values) != len(self.names):
-                why = f"it has {len(values)} values; the header has {len(self.names)}"
-                block.bad.append(self._bad(number, why))
-                continue
             try:
-                columns, bad = columns_of(self._parsed(_line(values), []))
+                if len(values) != len(self.names):
+                    why = f"it has {len(values)} values; the header has {len(self.names)}"
+                    raise invalid(why)
+                row = block_of(self._parsed(_line(values)), self.path, number)
+                block.bad += row.bad
+                block.elements += row.each()
             except invalid as error:
-                block.bad.append(self._bad(number, str(error)))
-                continue
-            if bad:
-                block.bad.append(self._bad(number, bad[0]))
-            else:
-                element = {
-                    name: column[0] if isinstance(column, list) else column[0, ...]
-                    for name, column in columns.items()
-                }
-                block.elements.append((f"row {number} of {self.path}", element))
+                block.bad.append(Skipped(f"row {number} of {self.path}", str(error)))
         return block
 
 
 def _line(values: list[str]) -> bytes:
-    import csv
-
     out = io.StringIO()
     csv.writer(out).writerow(values)
     return out.getvalue().encode("utf-8", "surrogateescape")
@@ -182,25 +146,60 @@ def _last_row_end(piece: bytes) -> int:
         end = newline
 
 
+def row_edges(path: Path, shard_bytes: int) -> list[tuple[int, int]]:
+    """Pairs (byte, rows before it) at the first row and about every `shard_bytes` after it.
+
+    The header counts as row 0, so the first pair is (0, 0). The last pair is the end.
+    """
+    edges = [(0, 0)]
+    inside = False  # whether the piece begins within quotes
+    at = rows = 0
+    last = b"\n"
+    with open(path, "rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            data = np.frombuffer(piece, np.uint8)
+            ends = np.flatnonzero(data == _NEWLINE)
+            quotes = np.flatnonzero(data == _QUOTE)
+            if len(quotes) or inside:
+                # A doubled quote inside a text toggles twice, so parity is all that counts.
+                before = np.searchsorted(quotes, ends) + inside
+                ends = ends[before % 2 == 0]
+            while True:
+                wanted = edges[-1][0] + shard_bytes - at
+                number = int(np.searchsorted(ends, wanted))
+                if number >= len(ends):
+                    break
+                edges.append((at + int(ends[number]) + 1, rows + number + 1))
+            rows += len(ends)
+            inside = bool((len(quotes) + inside) % 2)
+            at += len(piece)
+            last = piece[-1:]
+    if last != b"\n":
+        rows += 1  # the last row needs no line end
+    if edges[-1][0] != at:
+        edges.append((at, rows))
+    return edges
+
+
 def open_csv(path: Path, fields: tuple[str, ...], types: dict[str, str]) -> CsvFile:
     """Take names from the header and types from the first rows.
 
     Raises:
         UsageError: It cannot be read as CSV, or a type or column is not known.
     """
-    pa, csv = needed("pyarrow", "pack"), needed("pyarrow.csv", "pack")
+    pa, arrow = needed("pyarrow", "pack"), needed("pyarrow.csv", "pack")
     with open(path, "rb") as file:
         sample = file.read(SAMPLE_BYTES)
     if len(sample) == SAMPLE_BYTES:
         sample = sample[: _last_row_end(sample)]
     try:
         # A ragged row among the first ones is named later, with the others.
-        found = csv.read_csv(
+        found = arrow.read_csv(
             io.BytesIO(sample),
-            parse_options=csv.ParseOptions(
+            parse_options=arrow.ParseOptions(
                 newlines_in_values=True, invalid_row_handler=lambda row: "skip"
             ),
-            convert_options=csv.ConvertOptions(strings_can_be_null=False),
+            convert_options=arrow.ConvertOptions(strings_can_be_null=False),
         ).schema
     except pa.ArrowInvalid as error:
         raise UsageError(
@@ -212,14 +211,12 @@ def open_csv(path: Path, fields: tuple[str, ...], types: dict[str, str]) -> CsvF
     if len(set(names)) < len(names):
         raise UsageError(f"the header of {path} has a name twice: {', '.join(names)}")
     kept = chosen(names, fields, path)
-    inferred = {name: str(kind) for name, kind in zip(found.names, found.types, strict=True)}
-    inferred = {name: "string" if kind == "null" else kind for name, kind in inferred.items()}
+    kinds = ["string" if str(kind) == "null" else str(kind) for kind in found.types]
     chosen(names, tuple(types), path)
     for name, kind in types.items():
         try:
             pa.type_for_alias(kind)
         except ValueError as error:
-            raise UsageError(f"--type {name}={kind}: {error}", expected="float32, int64, …") from (
-                error
-            )
-    return CsvFile(path, names, inferred | types, kept)
+            expected = "float32, int64, …"
+            raise UsageError(f"--type {name}={kind}: {error}", expected=expected) from error
+    return CsvFile(path, names, dict(zip(names, kinds, strict=True)) | types, kept)

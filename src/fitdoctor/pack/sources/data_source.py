@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -26,13 +26,11 @@ class Range:
     detail: tuple[int, ...] = ()
 
     def to_json(self) -> list[Any]:
-        """As it stands in a plan."""
         return [self.start, self.stop, list(self.detail)]
 
     @staticmethod
     def from_json(data: list[Any]) -> Range:
-        """Read from a plan."""
-        return Range(int(data[0]), int(data[1]), tuple(int(each) for each in data[2]))
+        return Range(data[0], data[1], tuple(data[2]))
 
 
 @dataclass
@@ -52,19 +50,13 @@ class Block:
         if self.columns is None:
             yield from self.elements
             return
-        columns = {
-            name: column if isinstance(column, list) else np.asarray(column)
-            for name, column in self.columns.items()
-        }
-        for row in range(len(next(iter(columns.values())))):
-            yield (
-                self.name_of(row),
-                {
-                    # `[row]` of a vector would be a NumPy number; `[row, ...]` stays an array.
-                    name: column[row] if isinstance(column, list) else column[row, ...]
-                    for name, column in columns.items()
-                },
-            )
+        for row in range(len(next(iter(self.columns.values())))):
+            element = {
+                # `[row]` of a vector would be a NumPy number; `[row, ...]` stays an array.
+                name: column[row] if isinstance(column, list) else column[row, ...]
+                for name, column in self.columns.items()
+            }
+            yield self.name_of(row), element
 
 
 class Source(Protocol):
@@ -88,6 +80,20 @@ class Stream(Protocol):
 
     def elements(self) -> Iterator[tuple[str, Any]]:
         """All items with their names, from the first one."""
+
+
+@dataclass
+class Records:
+    """A stream of bytes that are stored as they are; no schema says what is in them."""
+
+    identity: dict[str, Any]
+    opened: Callable[[], Iterable[bytes]]
+
+    def facts(self) -> dict[str, Any]:
+        return {"kind": "records", **self.identity}
+
+    def elements(self) -> Iterator[tuple[str, Any]]:
+        return ((f"record {number}", record) for number, record in enumerate(self.opened()))
 
 
 def even_ranges(count: int, item_bytes: float, shard_bytes: int, at_least: int) -> list[Range]:

@@ -6,14 +6,14 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fitdoctor.contract.errors import UsageError
-from fitdoctor.pack.image_header import SUFFIXES, image_facts
-from fitdoctor.pack.pictures import decoded
+from fitdoctor.pack.encoded_images import SUFFIXES, decoded, image_facts
 from fitdoctor.pack.schema import BadElement
 from fitdoctor.pack.shard import Skipped
 from fitdoctor.pack.sources.data_source import Block, Range, ranges_by_edges
@@ -36,7 +36,6 @@ class ImageFolder:
     size: tuple[int, int] | None
 
     def facts(self) -> dict[str, Any]:
-        """Which files, and what is done with them."""
         return {
             "kind": "images",
             "path": self.root,
@@ -94,20 +93,16 @@ def open_folder(root: Path, *, decode: bool, size: tuple[int, int] | None) -> Im
         UsageError: There are none.
     """
     classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
-    found: list[tuple[str, int, int]] = []
-    seen: list[tuple[str, int, int]] = []
-    for number, name in enumerate(classes or [""]):
-        images = sorted(_images(root, name))
-        seen += images
-        found += [(path, count_bytes, number) for path, count_bytes, _ in images]
-    stamp = hashlib.sha256(repr(seen).encode()).hexdigest()
-    if not found:
+    listed = [sorted(_images(root, name)) for name in classes or [""]]
+    files = [(path, length, n) for n, images in enumerate(listed) for path, length, _ in images]
+    if not files:
         raise UsageError(
             f"there are no images in {root}",
             expected="images in folders named for their classes: " + " ".join(SUFFIXES),
             advice="the folder that holds one folder per class",
         )
-    return ImageFolder(str(root), found, classes, stamp, decode, size)
+    stamp = hashlib.sha256(repr(list(chain.from_iterable(listed))).encode()).hexdigest()
+    return ImageFolder(str(root), files, classes, stamp, decode, size)
 
 
 def _images(root: Path, name: str) -> list[tuple[str, int, int]]:

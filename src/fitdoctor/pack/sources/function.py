@@ -72,7 +72,6 @@ class Indexed:
         return self.__dict__ | {"_made": None}
 
     def facts(self) -> dict[str, Any]:
-        """Which function, as it is written now."""
         code = code_stamp(self.spec)
         return {"kind": "indexed", "function": self.spec, "code": code, "count": self.count}
 
@@ -81,10 +80,10 @@ class Indexed:
         return even_ranges(self.count, self.item_bytes, shard_bytes, at_least)
 
     def blocks(self, part: Range) -> Iterator[Block]:
-        """Ask for the items one by one."""
         made = self._made if self._made is not None else load_function(self.spec)()
-        for start in range(part.start, part.stop, 1 if self.batches else BLOCK_ITEMS):
-            stop = min(start + (1 if self.batches else BLOCK_ITEMS), part.stop)
+        step = 1 if self.batches else BLOCK_ITEMS
+        for start in range(part.start, part.stop, step):
+            stop = min(start + step, part.stop)
             block = Block(stop - start)
             for number in range(start, stop):
                 self._add(made, number, block)
@@ -100,8 +99,7 @@ class Indexed:
             block.elements.append((f"item {number}", item))
             return
         try:
-            for row, element in enumerate(rows_of(item)):
-                block.elements.append((f"row {row} of batch {number}", element))
+            block.elements.extend(_named_rows(item, number))
         except BadElement as error:
             block.bad.append(Skipped(f"batch {number}", str(error)))
 
@@ -115,7 +113,6 @@ class Streamed:
     _made: Any = None
 
     def facts(self) -> dict[str, Any]:
-        """Which function, as it is written now."""
         code = code_stamp(self.spec)
         return {"kind": "stream", "function": self.spec, "code": code, "unbatch": self.unbatch}
 
@@ -125,10 +122,7 @@ class Streamed:
         made = made if made is not None else load_function(self.spec)()
         for number, item in enumerate(_iterated(made)):
             if self.unbatch:
-                yield from (
-                    (f"row {row} of batch {number}", element)
-                    for row, element in enumerate(rows_of(item))
-                )
+                yield from _named_rows(item, number)
             else:
                 yield f"item {number}", item
 
@@ -167,6 +161,11 @@ def rows_of(batch: Any) -> Iterator[Any]:
         yield {name: value[row, ...] for name, value in flat.items()}
 
 
+def _named_rows(batch: Any, number: int) -> Iterator[tuple[str, Any]]:
+    for row, element in enumerate(rows_of(batch)):
+        yield f"row {row} of batch {number}", element
+
+
 def open_function(spec: str, *, unbatch: bool) -> Indexed | Streamed:
     """Call the function and see what it returns.
 
@@ -183,7 +182,7 @@ def open_function(spec: str, *, unbatch: bool) -> Indexed | Streamed:
         ) from error
     if _is_tf_dataset(made):
         return Streamed(spec, unbatch, made)
-    batches = _is_pydataset(made)
+    batches = _inherits(made, "PyDataset", "keras")
     if batches or (hasattr(made, "__getitem__") and hasattr(made, "__len__")):
         if not isinstance(made, dict | str | bytes):
             return _indexed(spec, made, batches or unbatch)
@@ -209,14 +208,11 @@ def _indexed(spec: str, made: Any, batches: bool) -> Indexed:
     return Indexed(spec, count, batches, sum(sizes) / max(1, len(sizes) - 1), made)
 
 
+def _inherits(made: Any, name: str, package: str) -> bool:
+    """Whether an object is of a library's class, which may not be imported here."""
+    classes = type(made).__mro__
+    return any(c.__name__ == name and c.__module__.startswith(package) for c in classes)
+
+
 def _is_tf_dataset(made: Any) -> bool:
-    return any(
-        c.__name__ == "DatasetV2" and c.__module__.startswith("tensorflow")
-        for c in type(made).__mro__
-    )
-
-
-def _is_pydataset(made: Any) -> bool:
-    return any(
-        c.__name__ == "PyDataset" and c.__module__.startswith("keras") for c in type(made).__mro__
-    )
+    return _inherits(made, "DatasetV2", "tensorflow")

@@ -12,9 +12,8 @@ import numpy as np
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.pack.extras import needed
 from fitdoctor.pack.schema import BadElement
-from fitdoctor.pack.shard import Skipped
 from fitdoctor.pack.sources.arrays import chosen, stamp
-from fitdoctor.pack.sources.arrow_columns import columns_of
+from fitdoctor.pack.sources.arrow_columns import block_of
 from fitdoctor.pack.sources.data_source import Block, Range, even_ranges
 
 BLOCK_ROWS = 16384
@@ -31,7 +30,6 @@ class ParquetFiles:
     row_bytes: float
 
     def facts(self) -> dict[str, Any]:
-        """Which files and which columns."""
         return {
             "kind": "parquet",
             "files": [[str(path), *stamp(path)] for path in self.paths],
@@ -69,33 +67,13 @@ class ParquetFiles:
 
 def _block(batch: Any, path: Path, first: int) -> Block:
     try:
-        columns, bad = columns_of(batch)
+        return block_of(batch, path, first)
     except BadElement as error:
         raise UsageError(
             f"{path}: {error}",
             expected="numbers, texts, bytes, and lists of numbers",
             advice="--fields with the columns that can be stored",
         ) from error
-    kept = [row for row in range(batch.num_rows) if row not in bad] if bad else None
-    return Block(
-        batch.num_rows,
-        columns=columns,
-        name_of=RowNames(path, first, kept),
-        bad=[Skipped(f"row {first + row} of {path}", why) for row, why in sorted(bad.items())],
-    )
-
-
-class RowNames:
-    """Names of the rows of a block: their numbers in the file, those left out counted too."""
-
-    def __init__(self, path: Path, first: int, kept: list[int] | None) -> None:
-        """Remember where the block begins and which of its rows are left."""
-        self._path, self._first, self._kept = path, first, kept
-
-    def __call__(self, row: int) -> str:
-        """The name of one row."""
-        number = self._kept[row] if self._kept is not None else row
-        return f"row {self._first + number} of {self._path}"
 
 
 def open_parquet(path: Path, fields: tuple[str, ...]) -> ParquetFiles:

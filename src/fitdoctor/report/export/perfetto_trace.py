@@ -53,7 +53,7 @@ class _Trace:
         from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
         self.builder = TraceProtoBuilder()
-        self._events = TrackEvent
+        self._types = TrackEvent
         self._cleared = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
         self._numbers = itertools.count(1)
         self._is_first = True
@@ -72,28 +72,23 @@ class _Trace:
     def slice(self, track: int, name: str, begin: int, length: float) -> None:
         if length <= 0:
             return
-        start = self._packet(begin)
-        start.track_event.type = self._events.TYPE_SLICE_BEGIN
-        start.track_event.track_uuid = track
-        start.track_event.name = clean(name)
-        end = self._packet(begin + round(length))
-        end.track_event.type = self._events.TYPE_SLICE_END
-        end.track_event.track_uuid = track
+        start = self._event(track, begin, self._types.TYPE_SLICE_BEGIN)
+        start.name = clean(name)
+        self._event(track, begin + round(length), self._types.TYPE_SLICE_END)
 
     def count(self, track: int, t: int, value: float) -> None:
-        packet = self._packet(t)
-        packet.track_event.type = self._events.TYPE_COUNTER
-        packet.track_event.track_uuid = track
-        packet.track_event.double_counter_value = value
+        self._event(track, t, self._types.TYPE_COUNTER).double_counter_value = value
 
-    def _packet(self, t: int) -> Any:
+    def _event(self, track: int, t: int, kind: int) -> Any:
         packet = self.builder.add_packet()
         packet.timestamp = max(0, t)
         packet.trusted_packet_sequence_id = _SEQUENCE
         if self._is_first:
             packet.sequence_flags = self._cleared
             self._is_first = False
-        return packet
+        packet.track_event.type = kind
+        packet.track_event.track_uuid = track
+        return packet.track_event
 
 
 def _add_workload(trace: _Trace, workload: RecordedWorkload) -> None:
@@ -103,16 +98,13 @@ def _add_workload(trace: _Trace, workload: RecordedWorkload) -> None:
     waits, callbacks = trace.track("waiting for data", parent), trace.track("callbacks", parent)
     for number, call in enumerate(workload.calls):
         trace.slice(calls, f"call {number + 1}", call.t, call.dur)
+    # Where the wait is inside the compiled step, only its sum over a block is known.
+    inside = workload.blocks and workload.blocks[0].graph_wait is not None
     for number, row in enumerate(rows_of(workload)):
-        # Where the wait is inside the compiled step, only its sum over a block is known.
-        inside = workload.blocks and workload.blocks[0].graph_wait is not None
-        begin = row.t
-        trace.slice(steps, f"step {number}", begin, row.step + (row.wait or 0 if inside else 0))
-        if row.wait:
-            trace.slice(
-                waits, "wait", begin if inside else max(0, begin - round(row.wait)), row.wait
-            )
-        trace.slice(callbacks, "batch callbacks", begin + round(row.step), row.callbacks)
+        wait = row.wait or 0
+        trace.slice(steps, f"step {number}", row.t, row.step + (wait if inside else 0))
+        trace.slice(waits, "wait", row.t if inside else max(0, row.t - round(wait)), wait)
+        trace.slice(callbacks, "batch callbacks", row.t + round(row.step), row.callbacks)
     tracks: dict[str, int] = {}
     for event in workload.events:
         if event.name not in tracks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any
 
 from fitdoctor.analysis.rows import rows_of
 from fitdoctor.contract.records import Recording
@@ -28,12 +27,8 @@ def steps_csv(recording: Recording) -> str:
         for number, row in enumerate(rows_of(workload)):
             wait = None if row.wait is None else round(row.wait)
             times = (row.t, row.period, round(row.step), wait, row.callbacks, row.compiled)
-            writer.writerow(
-                _blank(value)
-                for value in (
-                    *who, row.call, row.epoch, number, row.executions, *times, row.others_cores,
-                )
-            )  # fmt: skip
+            counts = (row.call, row.epoch, number, row.executions)
+            writer.writerow((*who, *counts, *times, row.others_cores))
     return text.getvalue()
 
 
@@ -42,7 +37,3 @@ def _text(value: str | None) -> str | None:
         return None
     shown = clean(value)
     return f"'{shown}" if shown.startswith(_FORMULA_STARTS) else shown
-
-
-def _blank(value: Any) -> Any:
-    return "" if value is None else value

@@ -7,9 +7,8 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-from fitdoctor.analysis.rows import rows_of
+from fitdoctor.analysis.rows import Row, rows_of
 from fitdoctor.contract.errors import UsageError
 from fitdoctor.contract.records import RecordedWorkload, Recording
 
@@ -43,17 +42,14 @@ def write_scalars(recording: Recording, folder: Path) -> int:
         UsageError: The tensorboard package is not installed.
     """
     check_tensorboard()
-    written = 0
     began = float(recording.header.started_unix_ns or 0) * _S
-    for workload in recording.workloads:
-        rows = rows_of(workload)
-        if rows:
-            _write(workload, rows, folder / _run_name(workload), began)
-            written += 1
-    return written
+    timed = [(one, rows) for one in recording.workloads if (rows := rows_of(one))]
+    for workload, rows in timed:
+        _write(rows, folder / _run_name(workload), began)
+    return len(timed)
 
 
-def _write(workload: RecordedWorkload, rows: list[Any], folder: Path, began: float) -> None:
+def _write(rows: list[Row], folder: Path, began: float) -> None:
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
@@ -61,18 +57,16 @@ def _write(workload: RecordedWorkload, rows: list[Any], folder: Path, began: flo
     writer = EventFileWriter(str(folder))
     step = 0
     for row in rows:
-        values = {
-            "fitdoctor/step_ms": None if row.period is None else row.period / row.executions * _MS,
-            "fitdoctor/training_step_ms": row.step / row.executions * _MS,
-            "fitdoctor/input_wait_ms": None
-            if row.wait is None
-            else row.wait / row.executions * _MS,
-            "fitdoctor/callbacks_ms": row.callbacks / row.executions * _MS,
+        parts = {
+            "step_ms": row.period,
+            "training_step_ms": row.step,
+            "input_wait_ms": row.wait,
+            "callbacks_ms": row.callbacks,
         }
         known = [
-            Summary.Value(tag=tag, simple_value=value)
-            for tag, value in values.items()
-            if value is not None
+            Summary.Value(tag=f"fitdoctor/{name}", simple_value=ns / row.executions * _MS)
+            for name, ns in parts.items()
+            if ns is not None
         ]
         moment = began + (row.t - rows[0].t) * _S
         writer.add_event(Event(wall_time=moment, step=step, summary=Summary(value=known)))

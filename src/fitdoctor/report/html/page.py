@@ -20,7 +20,9 @@ from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.report.html.resources_chart import resources_charts
 from fitdoctor.report.html.steps_chart import steps_chart
 from fitdoctor.report.html.workload_section import WorkloadSection, workload_section
+from fitdoctor.report.machine import with_leaves
 from fitdoctor.report.proof_file import VERDICTS, Proof
+from fitdoctor.report.step_time import PART_WORDS, time_text
 from fitdoctor.report.terminal import HEALTH_WORDS, ending_sentence
 from fitdoctor.report.text import clean, without_controls
 from fitdoctor.units import duration, gain, percent, size
@@ -28,13 +30,13 @@ from fitdoctor.units import duration, gain, percent, size
 _FOLDER = Path(__file__).parent
 # A plot takes some ten kilobytes; more workloads than this are listed without one.
 MOST_PLOTS = 8
-MARK_WORDS = (
-    ("epoch", "epoch"),
-    ("compile", "trace or compile"),
-    ("validation", "validation"),
-    ("stall", "stall"),
-    ("probing", "fitdoctor experiments"),
-)
+MARK_WORDS = {
+    "epoch": "epoch",
+    "compile": "trace or compile",
+    "validation": "validation",
+    "stall": "stall",
+    "probing": "fitdoctor experiments",
+}
 
 
 def render(
@@ -54,8 +56,7 @@ def render(
     """
     ordered = sorted(diagnosis.workloads, key=lambda workload: -workload.total_ns)
     sections = [workload_section(workload, diagnosis, recording, cwd) for workload in ordered]
-    t0 = _begin(recording)
-    plots = _plots(sections, recording, t0)
+    plots = _plots(sections, recording)
     script = _read("page.js")
     library = _read("vendor/uPlot.iife.min.js")
     template = _environment().get_template("page.html.j2")
@@ -66,6 +67,7 @@ def render(
         proof_word=VERDICTS[proof.verdict] if proof else "",
         ending=ending_sentence(diagnosis),
         facts=_facts(diagnosis),
+        part_words=PART_WORDS,
         health_words={level: word for level, (word, _) in HEALTH_WORDS.items()},
         plots=plots,
         data=_json_block({"steps": plots["steps"], "resources": plots["resources"]}),
@@ -76,13 +78,9 @@ def render(
     )
 
 
-def _begin(recording: Recording) -> int:
-    times = [sample.t for sample in recording.samples[:1]]
-    times += [workload.t for workload in recording.workloads]
-    return min(times, default=0)
-
-
-def _plots(sections: list[WorkloadSection], recording: Recording, t0: int) -> dict[str, Any]:
+def _plots(sections: list[WorkloadSection], recording: Recording) -> dict[str, Any]:
+    times = [*(one.t for one in recording.samples[:1]), *(one.t for one in recording.workloads)]
+    t0 = min(times, default=0)
     steps: list[dict[str, Any]] = []
     notes: dict[int, tuple[str, ...]] = {}
     kinds: dict[int, list[tuple[str, str]]] = {}
@@ -93,11 +91,10 @@ def _plots(sections: list[WorkloadSection], recording: Recording, t0: int) -> di
             notes[index] = chart.notes
             seen = {mark["kind"] for mark in chart.data["marks"]}
             seen |= {"probing"} if chart.data["spans"] else set()
-            kinds[index] = [(kind, word) for kind, word in MARK_WORDS if kind in seen]
-    resources = resources_charts(recording, t0)
+            kinds[index] = [(kind, word) for kind, word in MARK_WORDS.items() if kind in seen]
     return {
         "steps": steps,
-        "resources": resources,
+        "resources": resources_charts(recording, t0),
         "notes": notes,
         "kinds": kinds,
         "most": MOST_PLOTS,
@@ -150,31 +147,23 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(duration=duration, gain=gain, percent=percent)
+    environment.filters.update(duration=duration, gain=gain, percent=percent, time=time_text)
     return environment
 
 
 def _finalize(value: Any) -> Any:
     """Every text that reaches the page loses control characters and changes of direction."""
-    if isinstance(value, Markup):
-        return value
-    return without_controls(value) if isinstance(value, str) else value
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return without_controls(value) if is_text else value
 
 
 def _json_block(data: Any) -> Markup:
     """Data for the plots; nothing in it can end the script element or a line of JavaScript."""
-    text = json.dumps(_cleaned(data), separators=(",", ":"), allow_nan=False)
+    cleaned = with_leaves(data, lambda leaf: clean(leaf) if isinstance(leaf, str) else leaf)
+    text = json.dumps(cleaned, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _cleaned(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_cleaned(item) for item in value]
-    return clean(value) if isinstance(value, str) else value
 
 
 def _policy(*scripts: str) -> str:

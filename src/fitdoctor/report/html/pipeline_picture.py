@@ -19,13 +19,13 @@ class StageBox:
     """One stage as it is drawn; texts are empty where nothing is known."""
 
     op: str
-    place: str
     facts: str  # "8 in parallel, Python"
     cost: str  # time of the stage itself, per batch
     rate: str  # batches per second up to here
-    share: float | None  # of the slowest stage, for the bar
-    is_narrowest: bool
-    joins: int  # how many stages it reads from, where more than one
+    place: str = ""
+    share: float | None = None  # of the slowest stage, for the bar
+    is_narrowest: bool = False
+    joins: int = 0  # how many stages it reads from, where more than one
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def _box(stage: StageCost, most: float, narrow: StageCost | None) -> StageBox:
         place=f"{os.path.basename(stage.file)}:{stage.line or 0}" if stage.file else "",
         facts=", ".join(_facts(stage)),
         cost=_cost(stage.work_ns) if timed else "",
-        rate=f"{_rate(_NS_PER_S / stage.ns)} batches/s" if stage.ns else "",
+        rate=_rate(stage.ns),
         share=stage.work_ns / most if timed and most else None,
-        is_narrowest=narrow is not None and stage.number == narrow.number,
+        is_narrowest=narrow is not None and stage.n == narrow.n,
         joins=len(stage.inputs) if len(stage.inputs) > 1 else 0,
     )
 
@@ -84,15 +84,9 @@ def _whole(view: View) -> StageBox:
         details.append(f"most of it in {loader.hot_function[2]}")
     return StageBox(
         op=facts.name or facts.kind,
-        place="",
         facts=", ".join(details),
         cost=f"{duration(loader.ns.value)} a batch" if loader else "",
-        rate=f"{_rate(_NS_PER_S / loader.ns.value)} batches/s"
-        if loader and loader.ns.value
-        else "",
-        share=None,
-        is_narrowest=False,
-        joins=0,
+        rate=_rate(loader.ns.value if loader else None),
     )
 
 
@@ -113,8 +107,11 @@ def _facts(stage: StageCost) -> list[str]:
     return facts
 
 
-def _rate(per_second: float) -> str:
-    return f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:.1f}"
+def _rate(ns: float | None) -> str:
+    if not ns:
+        return ""
+    per_second = _NS_PER_S / ns
+    return f"{per_second:,.0f} batches/s" if per_second >= 10 else f"{per_second:.1f} batches/s"
 
 
 def _loader(view: View) -> str:

@@ -22,30 +22,23 @@ def resources_charts(recording: Recording, t0: int) -> list[dict[str, Any]]:
     if len(samples) < 2:
         return []
     x = [(s.t - t0) * _S for s in samples]
+    machine = [sum(s.cores) / _PERCENT if s.cores else None for s in samples]
+    cpu = [("this training", _own_cores(samples)), ("whole machine", machine)]
+    memory = [("this training", [_memory(s) for s in samples])]
     charts = [
-        _chart(
-            "cpu",
-            "CPU, cores in use",
-            x,
-            [
-                ("this training", _own_cores(samples)),
-                ("whole machine", [_machine_cores(s) for s in samples]),
-            ],
-        ),
-        _chart("memory", "Memory, GB", x, [("this training", [_memory(s) for s in samples])]),
+        _chart("cpu", "CPU, cores in use", x, cpu),
+        _chart("memory", "Memory, GB", x, memory),
+        *(_chart(name, title, x, _devices(samples, read)) for name, title, read in _OF_DEVICES),
     ]
-    for name, title, read in _OF_DEVICES:
-        charts.append(_chart(name, title, x, _devices(samples, read)))
     return [chart for chart in charts if chart is not None]
 
 
 def _chart(
     name: str, title: str, x: list[float], series: Sequence[tuple[str, list[float | None]]]
 ) -> dict[str, Any] | None:
-    known = [(label, y) for label, y in series if any(value is not None for value in y)]
-    if not known:
+    thinned = [(label, thin(x, y)) for label, y in series if any(v is not None for v in y)]
+    if not thinned:
         return None
-    thinned = [(label, thin(x, y)) for label, y in known]
     return {
         "name": name,
         "title": title,
@@ -58,16 +51,12 @@ def _chart(
 def _own_cores(samples: Sequence[Sample]) -> list[float | None]:
     """CPU time between two samples over the time between them; the first has none before it."""
     cores: list[float | None] = [None]
-    for before, after in itertools.pairwise(samples):
-        used, elapsed = _cpu(after), after.t - before.t
-        earlier = _cpu(before)
-        known = used is not None and earlier is not None and elapsed > 0
-        cores.append(max(0.0, used - earlier) / elapsed if known else None)  # type: ignore[operator]
+    used = [_sum(sample.cpu_ns, sample.children_cpu_ns) for sample in samples]
+    for (before, first), (after, second) in itertools.pairwise(zip(samples, used, strict=True)):
+        elapsed = after.t - before.t
+        known = first is not None and second is not None and elapsed > 0
+        cores.append(max(0.0, second - first) / elapsed if known else None)  # type: ignore[operator]
     return cores
-
-
-def _cpu(sample: Sample) -> float | None:
-    return _sum(sample.cpu_ns, sample.children_cpu_ns)
 
 
 def _memory(sample: Sample) -> float | None:
@@ -77,10 +66,6 @@ def _memory(sample: Sample) -> float | None:
 
 def _sum(own: int | None, children: int | None) -> float | None:
     return None if own is None else float(own) + float(children or 0)
-
-
-def _machine_cores(sample: Sample) -> float | None:
-    return sum(sample.cores) / _PERCENT if sample.cores else None
 
 
 def _devices(samples: Sequence[Sample], read: _Reader) -> list[tuple[str, list[float | None]]]:

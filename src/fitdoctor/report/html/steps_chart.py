@@ -35,7 +35,6 @@ class StepsChart:
 
     data: dict[str, Any]
     notes: tuple[str, ...]
-    unit: str  # step | call
 
 
 def steps_chart(workload: RecordedWorkload, t0: int) -> StepsChart | None:
@@ -49,9 +48,8 @@ def steps_chart(workload: RecordedWorkload, t0: int) -> StepsChart | None:
     whole = [_length(row) / row.executions * _MS for row in rows]
     wait = [None if row.wait is None else row.wait / row.executions * _MS for row in rows]
     marks, notes = _marks(workload, rows, whole, t0)
-    breaks = _breaks(rows)
     spans = _probing(workload, t0)
-    return _chart(x, whole, wait, marks, notes, unit="step", spans=spans, breaks=breaks)
+    return _chart(x, whole, wait, marks, notes, unit="step", spans=spans, breaks=_breaks(rows))
 
 
 def _calls(workload: RecordedWorkload, t0: int) -> StepsChart | None:
@@ -89,12 +87,12 @@ def _chart(
         "low": rounded(line.low) if line.is_thinned else None,
         "high": rounded(line.high) if line.is_thinned else None,
         "wait": rounded(waiting.middle) if any(w is not None for w in wait) else None,
-        "top": _top(whole),
+        "top": float(f"{quantile(whole, SHOWN_SHARE) * HEADROOM:.4g}"),
         "marks": marks,
         "spans": spans,
         "unit": unit,
     }
-    return StepsChart(data, tuple(notes), unit)
+    return StepsChart(data, tuple(notes))
 
 
 def _breaks(rows: list[Row]) -> list[int]:
@@ -111,10 +109,6 @@ def _length(row: Row) -> float:
     return row.period if row.period is not None else row.step + (row.wait or 0) + row.callbacks
 
 
-def _top(whole: list[float]) -> float:
-    return float(f"{quantile(whole, SHOWN_SHARE) * HEADROOM:.4g}")
-
-
 def _marks(
     workload: RecordedWorkload, rows: list[Row], whole: list[float], t0: int
 ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -122,23 +116,24 @@ def _marks(
     for row in rows:
         epochs.setdefault((row.call, row.epoch), row.t)
     typical = statistics.median(whole)
-    kinds = {
+    # Of each: when, how long it is drawn, and what is said of it.
+    kinds: dict[str, list[tuple[int, int, str]]] = {
         "epoch": [
-            _mark(t, t0, "epoch", f"epoch {epoch + 1}" + (f" of call {call + 1}" if call else ""))
+            (t, 0, f"epoch {epoch + 1}" + (f" of call {call + 1}" if call else ""))
             for (call, epoch), t in epochs.items()
         ],
         "compile": [
-            _mark(e.t, t0, "compile", f"{e.name}, {duration(e.dur)}")
+            (e.t, 0, f"{e.name}, {duration(e.dur)}")
             for e in workload.events
             if e.name in COMPILING and e.dur > 0
         ],
         "validation": [
-            _mark(e.t, t0, "validation", f"validation, {duration(e.dur)}", e.dur)
+            (e.t, e.dur, f"validation, {duration(e.dur)}")
             for e in workload.events
             if e.name == "validation"
         ],
         "stall": [
-            _mark(row.t, t0, "stall", f"{duration(ms / _MS)}, {ms / typical:.0f}× the typical step")
+            (row.t, 0, f"{duration(ms / _MS)}, {ms / typical:.0f}× the typical step")
             for row, ms in zip(rows, whole, strict=True)
             if ms > STALL_FACTOR * typical > 0 and not row.compiled
         ],
@@ -146,20 +141,13 @@ def _marks(
     marks: list[dict[str, Any]] = []
     notes: list[str] = []
     for kind, found in kinds.items():
-        every = -(-len(found) // MOST_MARKS) if len(found) > MOST_MARKS else 1
+        every = max(1, -(-len(found) // MOST_MARKS))
         if every > 1:
             notes.append(f"{len(found):,} marks of kind {kind}: every {every}th is drawn.")
-        marks += found[::every]
+        for t, dur, text in found[::every]:
+            x, to = round((t - t0) * _S, 5), round((t + dur - t0) * _S, 5)
+            marks.append({"x": x, "to": to, "kind": kind, "text": text})
     return marks, notes
-
-
-def _mark(t: int, t0: int, kind: str, text: str, dur: int = 0) -> dict[str, Any]:
-    return {
-        "x": round((t - t0) * _S, 5),
-        "to": round((t + dur - t0) * _S, 5),
-        "kind": kind,
-        "text": text,
-    }
 
 
 def _probing(workload: RecordedWorkload, t0: int) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ def thin(x: Sequence[float], y: Sequence[float | None], most: int = MOST_POINTS)
         >>> thin([0, 1, 2, 3], [5.0, 7.0, None, 1.0], most=2).high
         [7.0, 1.0]
     """
-    group = -(-len(x) // most) if len(x) > most else 1
+    group = max(1, -(-len(x) // most))
     if group == 1:
         values = list(y)
         return Thinned(list(x), values, values, values, 1)
@@ -59,18 +58,14 @@ def with_gaps(series: Thinned, breaks: Sequence[int]) -> Thinned:
     ends = {number // series.group for number in breaks} - {len(series.x) - 1}
     if not ends:
         return series
-    order: list[int | None] = []
-    for number in range(len(series.x)):
-        order += [number, None] if number in ends else [number]
-    x = [series.x[n] if n is not None else math.nan for n in order]
-    for place, value in enumerate(x):
-        if math.isnan(value):
-            x[place] = (x[place - 1] + x[place + 1]) / 2
-
-    def holed(values: list[float | None]) -> list[float | None]:
-        return [None if n is None else values[n] for n in order]
-
-    return Thinned(x, holed(series.middle), holed(series.low), holed(series.high), series.group)
+    x = list(series.x)
+    middle, low, high = list(series.middle), list(series.low), list(series.high)
+    # From the end, so that the places of the holes before stay the same.
+    for end in sorted(ends, reverse=True):
+        x.insert(end + 1, (x[end] + x[end + 1]) / 2)
+        for line in (middle, low, high):
+            line.insert(end + 1, None)
+    return Thinned(x, middle, low, high, series.group)
 
 
 def rounded(values: Sequence[float | None], digits: int = 4) -> list[float | None]:

@@ -40,10 +40,10 @@ from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.records import CallbackTotal
 from fitdoctor.findings.edits import Edit, SetKeyword
-from fitdoctor.findings.finding import Cure, Finding, Where
-from fitdoctor.findings.place import ANYWHERE
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import at, training_file
 from fitdoctor.units import duration, percent
 
 WRITERS = CHECKPOINT_CALLBACKS | {"TensorBoard"}
@@ -101,17 +101,12 @@ def _advice(heaviest: CallbackTotal) -> str:
 
 def _less_often(view: View, heaviest: CallbackTotal) -> tuple[Edit, ...]:
     """Once per epoch; how often is better still is for the user to say."""
-    file = view.recorded.file
-    if not file:
-        return ()
-    where = Where(file, ANYWHERE)
+    if heaviest.hook != "epoch":
+        keyword = "update_freq" if heaviest.name == "TensorBoard" else "save_freq"
+        return at(training_file(view), SetKeyword, heaviest.name, keyword, '"epoch"')
     if heaviest.name == "TensorBoard":
-        if heaviest.hook == "epoch":
-            return (SetKeyword(where, "TensorBoard", "histogram_freq", "0"),)
-        return (SetKeyword(where, "TensorBoard", "update_freq", '"epoch"'),)
-    if heaviest.hook == "epoch":
-        return ()
-    return (SetKeyword(where, heaviest.name, "save_freq", '"epoch"'),)
+        return at(training_file(view), SetKeyword, heaviest.name, "histogram_freq", "0")
+    return ()
 
 
 RULE = FrequentCheckpoint()

@@ -34,7 +34,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import place_of
 from fitdoctor.pricing.model_change import saved_by_change
 from fitdoctor.pricing.worth import WORTH_GAIN
 from fitdoctor.rules.rule import Rule
@@ -62,12 +63,8 @@ class HeavyMetrics(Rule):
         if found.gain.value < WORTH_GAIN:
             return None
         # Metrics are named in compile(), never at the line that trains.
-        return replace(found, where=_compiled_at(view))
-
-
-def _compiled_at(view: View) -> Where | None:
-    detail = view.compile_calls[0].detail if view.compile_calls else None
-    return Where(detail.file, detail.line or 0) if detail is not None and detail.file else None
+        first = view.compile_calls[0].detail if view.compile_calls else None
+        return replace(found, where=place_of(first))
 
 
 RULE = HeavyMetrics()

@@ -41,14 +41,17 @@ The pass is a few batches: its fixed cost is tiny-epochs' matter (HO003).
 
 from __future__ import annotations
 
+import math
+
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.validation import ValidationBatches, ValidationPasses
 from fitdoctor.contract.places import CallLine
 from fitdoctor.findings.edits import SetKeyword
-from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.places import validated_every
+from fitdoctor.rules.support.places import at, validated_every
 from fitdoctor.units import duration, percent
 
 WORTH_SHARE = 0.08
@@ -82,7 +85,9 @@ class HeavyValidation(Rule):
         typical = sorted(event.dur for event in passes)[len(passes) // 2]
         cured = _one_pass(view) or _larger_batches(view, typical)
         if cured is None and share >= TOO_OFTEN_SHARE and steps > FEW_STEPS:
-            cured = self._less_often(view)
+            text = f"fit(..., validation_freq={EVERY}), or fewer validation rows"
+            cure = Cure(self.safety, text, validated_every(view, EVERY))
+            cured = Interval.exact(1 / EVERY), cure
         if cured is None:
             return None
         left, cure = cured
@@ -100,10 +105,6 @@ class HeavyValidation(Rule):
             },
         )
 
-    def _less_often(self, view: View) -> tuple[Interval, Cure]:
-        text = f"fit(..., validation_freq={EVERY}), or fewer validation rows"
-        return Interval.exact(1 / EVERY), Cure(self.safety, text, validated_every(view, EVERY))
-
 
 def _one_pass(view: View) -> tuple[Interval, Cure] | None:
     """What one pass leaves of a validation that makes several."""
@@ -114,7 +115,14 @@ def _one_pass(view: View) -> tuple[Interval, Cure] | None:
         "safe",
         f"fit(..., validation_steps={found.batches}): the validation data have {found.batches} "
         "batches, and are gone over again and again",
-        _edit(view, "validation_steps", found.batches, overrides=True),
+        at(
+            line_of(view.recorded),
+            SetKeyword,
+            "fit",
+            "validation_steps",
+            str(found.batches),
+            overrides=True,
+        ),
     )
     return Interval.around(found.batches / found.steps, PASS_ERROR), cure
 
@@ -124,27 +132,28 @@ def _larger_batches(view: View, typical: float) -> tuple[Interval, Cure] | None:
     found = view.found(ValidationBatches)
     if found is None:
         return None
-    best: tuple[int, int] | None = None
+    best, least = 0, math.inf
     for size, ns in sorted((int(size), ns) for size, ns in found.ns.items()):
-        if best is None or best[1] > WORTH_LARGER * ns:
-            best = (size, ns)
-    if best is None or typical < WORTH_FASTER * best[1]:
+        if least > WORTH_LARGER * ns:
+            best, least = size, ns
+    if typical < WORTH_FASTER * least:
         return None
-    return Interval.around(best[1] / typical, PASS_ERROR), _in_batches_of(view, found, best[0])
+    return Interval.around(least / typical, PASS_ERROR), _in_batches_of(view, found, best)
 
 
 def _in_batches_of(view: View, found: ValidationBatches, size: int) -> Cure:
     """Larger batches: an argument of `fit` for arrays, of its own call for a loader or pipeline."""
     if not found.loader:
-        edits = _edit(view, "validation_batch_size", size)
+        where = line_of(view.recorded)
+        edits = at(where, SetKeyword, "fit", "validation_batch_size", str(size))
         return Cure("safe", f"fit(..., validation_batch_size={size})", edits)
     made = found.made
     text = f"validate in batches of {size}: make the validation data with batch_size={size}"
     if made is None or not made.file or _makes_training_data(view, made):
         return Cure("advice", text)
     position = LOADER_BATCH_SIZE if made.call == "DataLoader" else 0
-    where = Where(made.file, made.line)
-    return Cure("safe", text, (SetKeyword(where, made.call, "batch_size", str(size), position),))
+    edits = at(place_of(made), SetKeyword, made.call, "batch_size", str(size), position)
+    return Cure("safe", text, edits)
 
 
 def _makes_training_data(view: View, made: CallLine) -> bool:
@@ -153,16 +162,6 @@ def _makes_training_data(view: View, made: CallLine) -> bool:
     if view.input.made is not None:
         training.add((view.input.made.file, view.input.made.line))
     return (made.file, made.line) in training
-
-
-def _edit(
-    view: View, keyword: str, value: int, *, overrides: bool = False
-) -> tuple[SetKeyword, ...]:
-    recorded = view.recorded
-    if not recorded.file or not recorded.line:
-        return ()
-    where = Where(recorded.file, recorded.line)
-    return (SetKeyword(where, "fit", keyword, str(value), overrides=overrides),)
 
 
 RULE = HeavyValidation()

@@ -45,16 +45,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fitdoctor.analysis.costs import CHECKPOINT_CALLBACKS
+from fitdoctor.analysis.costs import BUILT_IN_CALLBACKS, CHECKPOINT_CALLBACKS
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.records import CallbackTotal
 from fitdoctor.findings import ranking
-from fitdoctor.findings.edits import Edit, SkipBatches
-from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.edits import SkipBatches
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import saved_leaving
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.keras_callbacks import BUILT_IN_CALLBACKS
+from fitdoctor.rules.support.places import at
 from fitdoctor.units import duration, percent
 
 EVERY = 50  # batches between two calls after the cure
@@ -92,12 +93,13 @@ class PerBatchCallback(Rule):
         every = _works_every(view)
         kept = every / max(EVERY, view.steps_per_epoch or EVERY) if every > 1 else 1 / EVERY
         left = _without(view, per_step) + Interval.around(per_step * min(1.0, kept), MEASURED_ERROR)
-        where = Where(heaviest.file, heaviest.line) if heaviest.file and heaviest.line else None
+        where = line_of(heaviest)
         found = self.finding(
             view,
             f"{heaviest.name} takes {_how_often(per_step, every)}, "
             f"{percent(per_step / total.value)} of a step",
-            Cure(self.safety, _advice(every), _edits(where, every)),
+            # A hook that counts batches itself would no longer meet its own condition.
+            Cure(self.safety, _advice(every), at(where, SkipBatches, EVERY) if every <= 1 else ()),
             saves={"callbacks": saved_leaving(total, left)},
             evidence={
                 "callback": heaviest.name,
@@ -129,11 +131,6 @@ def _how_often(per_step: float, every: float) -> str:
     if every <= 1:
         return f"{duration(per_step)} after every batch"
     return f"{duration(per_step * every)} after every {every:.0f}th batch"
-
-
-def _edits(where: Where | None, every: float) -> tuple[Edit, ...]:
-    """None for a hook that counts batches itself: it would no longer meet its own condition."""
-    return (SkipBatches(where, EVERY),) if where is not None and every <= 1 else ()
 
 
 def _advice(every: float) -> str:

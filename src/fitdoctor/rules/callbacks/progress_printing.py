@@ -38,9 +38,10 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.step import ProgressBar
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import place_of
+from fitdoctor.findings.place import line_of
 from fitdoctor.pricing.worth import WORTH_GAIN
 from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import at
 from fitdoctor.units import duration, percent
 
 
@@ -59,8 +60,8 @@ class ProgressPrinting(Rule):
         without = from_windows(measured.without_bar.ns)
         if with_bar is None or without is None or with_bar.low <= without.high:
             return None
-        saved, where = with_bar.minus(without), place_of(view.recorded)
-        edits = (SetKeyword(where, "fit", "verbose", "2"),) if where and where.line else ()
+        saved = with_bar.minus(without)
+        edits = at(line_of(view.recorded), SetKeyword, "fit", "verbose", "2")
         found = self.finding(
             view,
             f"the progress bar takes {duration(saved.value)} of every step, "

@@ -39,10 +39,10 @@ from fitdoctor.analysis.rows import compile_events, rows_of
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.model import ChangedCopy, UnrolledLayers
 from fitdoctor.findings.edits import DropKeyword, Edit
-from fitdoctor.findings.finding import Cure, Finding, Where
-from fitdoctor.findings.place import ANYWHERE
+from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import training_file
 from fitdoctor.units import duration
 
 LONG_NS = 3e9
@@ -65,12 +65,15 @@ class ExplodingTrace(Rule):
         steps = view.planned_steps
         if view.is_group or start < LONG_NS:
             return None
-        plain = _plain_step(view)
+        # A step without the beginnings.
+        parts = view.costs.parts
+        plain = view.costs.total.value - parts.get("compile", 0.0) - parts.get("start_up", 0.0)
         now = start + steps * plain
         if start < SHARE * now:
             return None
         rolled = _rolled(view, plain)
-        if rolled is None and _traced(view) < SHARE * now:
+        traced = sum(event.dur for event in compile_events(view.recorded))
+        if rolled is None and traced < SHARE * now:
             return None
         if rolled is None:
             first, step = ROLLED_TRACE_NS, plain
@@ -108,12 +111,6 @@ def _starts(view: View) -> tuple[int, float]:
     return 1 + len(later), view.costs.one_off_ns + (recurring if later else 0.0)
 
 
-def _plain_step(view: View) -> float:
-    """A step without the beginnings."""
-    parts = view.costs.parts
-    return view.costs.total.value - parts.get("compile", 0.0) - parts.get("start_up", 0.0)
-
-
 def _rolled(view: View, plain: float) -> tuple[float, float] | None:
     """First step and later steps of the rolled-up copy."""
     copy, step = view.found(ChangedCopy, "rolled"), view.changed_step("rolled")
@@ -123,16 +120,11 @@ def _rolled(view: View, plain: float) -> tuple[float, float] | None:
     return float(copy.first_ns), step.value + rest
 
 
-def _traced(view: View) -> float:
-    return float(sum(event.dur for event in compile_events(view.recorded)))
-
-
 def _not_unrolled(view: View) -> tuple[Edit, ...]:
-    """The layers' own calls were not recorded; the file that trains often builds them too."""
-    file, unrolled = view.recorded.file, view.found(UnrolledLayers)
-    if not file or unrolled is None:
+    file, unrolled = training_file(view), view.found(UnrolledLayers)
+    if file is None or unrolled is None:
         return ()
-    return tuple(DropKeyword(Where(file, ANYWHERE), name, "unroll") for name in unrolled.types)
+    return tuple(DropKeyword(file, name, "unroll") for name in unrolled.types)
 
 
 def _pays_off(plain: float, start: float, first: float, step: float) -> str:

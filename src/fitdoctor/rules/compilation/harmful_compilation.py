@@ -36,10 +36,12 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.step import WithoutJit
 from fitdoctor.findings.edits import SetKeyword
-from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import place_of
 from fitdoctor.pricing.model_change import saved_by_change
 from fitdoctor.pricing.worth import WORTH_GAIN
 from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import at
 from fitdoctor.units import duration
 
 
@@ -53,8 +55,12 @@ class HarmfulCompilation(Rule):
         if left is None or view.frozen is None or view.backend == "jax" or left.high >= 1.0:
             return None
         without = view.frozen.value * left.value
-        where = _compiled_at(view)
-        edits = (SetKeyword(where, "compile", "jit_compile", "False"),) if where else ()
+        # The last compile() of the model that was trained.
+        model = view.recorded.detail.model_number
+        calls = [event.detail for event in reversed(view.compile_calls) if event.detail.file]
+        own = (one for one in calls if model is None or one.model == model)
+        where = place_of(next(own, None))
+        edits = at(where, SetKeyword, "compile", "jit_compile", "False")
         found = self.finding(
             view,
             f"with jit_compile a step takes {duration(view.frozen.value)}, without it "
@@ -69,16 +75,6 @@ class HarmfulCompilation(Rule):
             },
         )
         return found if found.gain.value >= WORTH_GAIN else None
-
-
-def _compiled_at(view: View) -> Where | None:
-    """The last compile() of the model that was trained."""
-    model = view.recorded.detail.model_number
-    for event in reversed(view.compile_calls):
-        detail = event.detail
-        if detail.file and (model is None or detail.model == model):
-            return Where(detail.file, detail.line or 0)
-    return None
 
 
 RULE = HarmfulCompilation()

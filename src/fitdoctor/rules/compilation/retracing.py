@@ -61,15 +61,16 @@ from dataclasses import replace
 from fitdoctor.analysis.rows import compile_events
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.loop import RepeatedCall
-from fitdoctor.contract.records import Event, EventDetail
+from fitdoctor.contract.records import Event
 from fitdoctor.findings import ranking
 from fitdoctor.findings.edits import TENSORFLOW, Edit, HoistCompile, WrapArgument
-from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import Where, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import saved_leaving
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.batch_shapes import FEW_SHAPES, different_shapes
-from fitdoctor.rules.support.places import compile_place
+from fitdoctor.rules.support.places import at, compile_place
 from fitdoctor.units import duration
 
 MIN_RETRACES = 3
@@ -119,7 +120,8 @@ class Retracing(Rule):
 
     def _same_build(self, view: View, lost: float) -> Finding | None:
         """The same model built, traced and trained again and again."""
-        models = _same_builds(view)
+        builds = Counter(one.detail.build for one in view.recorded.events if one.name == "model")
+        models = max(builds.values(), default=0)
         if models < MIN_MODELS or lost < WORTH_SHARE * view.costs.total.value:
             return None
         return self.finding(
@@ -140,12 +142,6 @@ class Retracing(Rule):
 def _retracing_takes(view: View, lost: float) -> str:
     whole = view.costs.total.value
     return f"retracing takes {duration(lost)} of {duration(whole)} per {view.costs.unit}"
-
-
-def _same_builds(view: View) -> int:
-    """How many models of one build were trained from this line."""
-    builds = Counter(event.detail.build for event in view.recorded.events if event.name == "model")
-    return max(builds.values(), default=0)
 
 
 def _left(view: View, lost: float) -> float:
@@ -191,17 +187,13 @@ def _repeated_compile_calls(view: View) -> list[Event]:
     return most if len(most) >= MIN_RETRACES else []
 
 
-def _place(detail: EventDetail) -> Where | None:
-    return Where(detail.file, detail.line or 0) if detail.file else None
-
-
 def _compile_in_loop(calls: Sequence[Event]) -> tuple[Where | None, str, Cure]:
-    where = _place(calls[-1].detail)
+    where = place_of(calls[-1].detail)
     cure = Cure(
         "unsafe",
         "compile once; change the rate with model.optimizer.learning_rate = … "
         "(each compile also reset the optimizer's state)",
-        (HoistCompile(where),) if where is not None else (),
+        at(where, HoistCompile),
     )
     return where, f"model.compile() was called {len(calls)} times for the same model", cure
 
@@ -239,11 +231,11 @@ def _as_tensor(view: View, where: Where | None, retraces: Sequence[Event]) -> tu
     if len(changed) < len(texts) or not all(_is_float(one[2], one[3]) for one in changed):
         return ()
     names = {one[1] for one in changed}
-    if where is None or view.backend != "tensorflow" or len(names) != 1:
+    if view.backend != "tensorflow" or len(names) != 1:
         return ()
     detail = retraces[-1].detail
-    call, argument, definition = str(detail.name), names.pop(), _place(detail)
-    return (WrapArgument(where, call, argument, "tf.constant(", ")", definition, (TENSORFLOW,)),)
+    call, argument, defined = str(detail.name), names.pop(), place_of(detail)
+    return at(where, WrapArgument, call, argument, "tf.constant(", ")", defined, (TENSORFLOW,))
 
 
 def _is_float(*literals: str) -> bool:

@@ -37,10 +37,10 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.edits import OS, AddSetting, Edit
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import Where
 from fitdoctor.pricing import worth
+from fitdoctor.pricing.fresh_trial import faster_run
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.fresh_runs import faster_run
+from fitdoctor.rules.support.places import at, setting_place
 from fitdoctor.units import duration
 
 # What each backend reads, when it is imported, as "no GPU".
@@ -76,13 +76,11 @@ class AcceleratorSlower(Rule):
 
 
 def _edits(view: View) -> tuple[Edit, ...]:
-    recorded = view.recorded
-    if not recorded.file or view.backend not in NO_GPU:
+    if view.backend not in NO_GPU:
         return ()
     name, value = NO_GPU[view.backend]
-    where = Where(recorded.file, recorded.line or 1)
     statement = f'os.environ["{name}"] = "{value}"'
-    return (AddSetting(where, statement, (name,), (OS,), first=True),)
+    return at(setting_place(view), AddSetting, statement, (name,), (OS,), first=True)
 
 
 RULE = AcceleratorSlower()

@@ -34,12 +34,12 @@ The model is so small that the CPU is faster (EN003): then this stays silent.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import DropSetting, Edit
+from fitdoctor.findings.edits import DropSetting
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import ANYWHERE, Where
 from fitdoctor.pricing import worth
+from fitdoctor.pricing.fresh_trial import faster_run
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.fresh_runs import faster_run
+from fitdoctor.rules.support.places import at, training_file
 from fitdoctor.units import duration
 
 HIDES_THE_GPU = ("CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "jax_platforms")
@@ -63,17 +63,12 @@ class AcceleratorUnused(Rule):
                 self.safety,
                 "let the backend see the GPU: remove CUDA_VISIBLE_DEVICES and JAX_PLATFORMS from "
                 "the script and the shell",
-                _edits(view),
+                # What the shell sets is not ours to change.
+                at(training_file(view), DropSetting, HIDES_THE_GPU),
             ),
             saves=trial.saves,
             evidence={"cpu_ns": round(trial.as_is), "gpu_ns": round(trial.changed)},
         )
-
-
-def _edits(view: View) -> tuple[Edit, ...]:
-    """Where the script itself hides the GPU; what the shell sets is not ours to change."""
-    file = view.recorded.file
-    return (DropSetting(Where(file, ANYWHERE), HIDES_THE_GPU),) if file else ()
 
 
 RULE = AcceleratorUnused()

@@ -37,8 +37,8 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.device import Device
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import worth
+from fitdoctor.pricing.fresh_trial import faster_run
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
 
 

@@ -36,8 +36,8 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.pricing.fresh_trial import faster_run
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.fresh_runs import faster_run
 from fitdoctor.units import duration
 
 # Another backend is another installation, with other random numbers: not worth it for less.
@@ -56,7 +56,7 @@ class SlowerBackend(Rule):
         faster = {name: trial for name, trial in tried.items() if trial is not None}
         if not faster:
             return None
-        name = max(faster, key=lambda one: faster[one].saved.value)
+        name = max(faster, key=lambda one: faster[one].saves["step"].value)
         step = faster[name].changed
         return self.finding(
             view,

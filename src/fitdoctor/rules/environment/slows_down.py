@@ -41,7 +41,7 @@ import itertools
 import statistics
 from collections.abc import Sequence
 
-from fitdoctor.analysis.rows import Row, rows_of
+from fitdoctor.analysis.rows import rows_of
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
@@ -120,7 +120,8 @@ def _steps(view: View) -> list[tuple[float, int]]:
     if view.is_group:
         return [(float(call.dur), 1) for call in view.recorded.calls[1:]]
     return [
-        (_own(row), row.executions)
+        # Without its input wait, which has its own rules.
+        (max(0.0, float(row.period) - (row.wait or 0.0)), row.executions)
         for row in rows_of(view.recorded)
         if row.period is not None and not row.compiled and (row.others_cores or 0.0) <= OTHERS_LIMIT
     ]
@@ -134,11 +135,6 @@ def _grows_in_callbacks(view: View, grown: float) -> bool:
         return False
     more = statistics.median(spent[-third:]) - statistics.median(spent[:third])
     return more >= MOST_OF_IT * grown
-
-
-def _own(row: Row) -> float:
-    """A row's time without its input wait, which has its own rules."""
-    return max(0.0, float(row.period or 0) - (row.wait or 0.0))
 
 
 def _is_steady(each: list[float], first: float, last: float) -> bool:

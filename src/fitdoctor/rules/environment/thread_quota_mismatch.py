@@ -35,12 +35,12 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.step import Threads
-from fitdoctor.findings.edits import DropSetting, Edit
+from fitdoctor.findings.edits import DropSetting
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import ANYWHERE, Where
 from fitdoctor.pricing import worth
+from fitdoctor.pricing.fresh_trial import faster_run
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.fresh_runs import faster_run
+from fitdoctor.rules.support.places import at, training_file
 from fitdoctor.units import duration
 
 # What sets the number of threads inside one operation.
@@ -60,7 +60,7 @@ class ThreadQuotaMismatch(Rule):
         threads, trial = view.found(Threads), faster_run(view, "threads")
         if threads is None or threads.asked is None or trial is None:
             return None
-        asked, allowed = threads.asked, threads.allowed
+        asked, allowed, names = threads.asked, threads.allowed, SETTINGS.get(view.backend)
         return self.finding(
             view,
             f"{asked} threads compute on {allowed} allowed core{'s' if allowed != 1 else ''}; with "
@@ -69,16 +69,11 @@ class ThreadQuotaMismatch(Rule):
             Cure(
                 self.safety,
                 f"leave the number of threads unset, or set it to {allowed}",
-                _unset(view),
+                at(training_file(view), DropSetting, names) if names else (),
             ),
             saves=trial.saves,
             evidence={"asked": asked, "allowed": allowed},
         )
-
-
-def _unset(view: View) -> tuple[Edit, ...]:
-    file, names = view.recorded.file, SETTINGS.get(view.backend)
-    return (DropSetting(Where(file, ANYWHERE), names),) if file and names else ()
 
 
 RULE = ThreadQuotaMismatch()

@@ -68,7 +68,9 @@ class TransferBound(Rule):
             return None
         lost = view.costs.total.value - view.frozen.value
         moving = device.transfer_ns + (device.pick_ns or 0)
-        if lost <= 0 or moving < EXPLAINS * lost or not _by_bytes(device):
+        quarter = device.quarter_transfer_ns
+        by_bytes = quarter is not None and quarter < LATENCY_SHARE * device.transfer_ns
+        if lost <= 0 or moving < EXPLAINS * lost or not by_bytes:
             return None
         explained = min(lost, moving)
         saved = Interval(NARROWER * explained, LEAST_SAVED * explained, lost)
@@ -87,12 +89,6 @@ class TransferBound(Rule):
                 "frozen_step_ns": round(view.frozen.value),
             },
         )
-
-
-def _by_bytes(device: Device) -> bool:
-    """Whether a copy takes its time for the bytes, not for its start."""
-    quarter, whole = device.quarter_transfer_ns, device.transfer_ns
-    return quarter is not None and whole is not None and quarter < LATENCY_SHARE * whole
 
 
 RULE = TransferBound()

@@ -48,9 +48,11 @@ from fitdoctor.contract import limits
 from fitdoctor.contract.evidence.loop import CallAlternatives
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.findings.edits import Edit, RenameCall
-from fitdoctor.findings.finding import Cure, Finding, Safety, Where
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import at
 from fitdoctor.units import duration, factor
 
 # Steps per call of a fit that train_on_batch can replace.
@@ -88,7 +90,11 @@ class CallPerSample(Rule):
             f"{kind} was called {calls} times for one small batch each: "
             f"{duration(same.value)} a call, {duration(alternative.value)} with {name} "
             f"({factor(same.value / alternative.value)}× on this model)",
-            Cure(_safety(kind), f"call model.{name} instead of {kind}", _edits(view, name)),
+            Cure(
+                "safe" if kind == "predict" else "unsafe",
+                f"call model.{name} instead of {kind}",
+                _edits(view, name),
+            ),
             saves={"start_up": _saved(view, alternative.divided_by(same))},
             evidence={
                 "calls": calls,
@@ -108,11 +114,7 @@ def _saved(view: View, left: Interval) -> Interval:
     parts = view.costs.parts
     outside = parts.get("between_calls", 0.0) + parts.get("compile", 0.0)
     in_call = max(0.0, view.costs.total.value - outside)
-    return Interval(
-        in_call * (1 - left.value),
-        max(0.0, in_call * (1 - min(1.0, left.high))),
-        in_call * (1 - left.low),
-    )
+    return Interval.exact(1.0).minus(left).scaled(in_call)
 
 
 def _best(alternatives: Mapping[str, Timed]) -> tuple[str, Interval] | None:
@@ -132,23 +134,16 @@ def _edits(view: View, to: str) -> tuple[Edit, ...]:
     Not for evaluate: test_on_batch keeps counting where evaluate starts from scratch.
     """
     recorded = view.recorded
-    given = recorded.detail.input or ""
-    if not recorded.file or not recorded.line or not given.endswith(ARRAYS):
+    where, given = line_of(recorded), recorded.detail.input or ""
+    if not given.endswith(ARRAYS) or any(call.steps != 1 for call in recorded.calls):
         return ()
-    if any(call.steps != 1 for call in recorded.calls):
-        return ()
-    where = Where(recorded.file, recorded.line)
     if (recorded.kind, to) == ("predict", "predict_on_batch"):
-        return (RenameCall(where, "predict", to, ("batch_size", "verbose", "steps"), ("x",)),)
+        return at(where, RenameCall, "predict", to, ("batch_size", "verbose", "steps"), ("x",))
     if (recorded.kind, to) == ("fit", "train_on_batch"):
         drop = ("batch_size", "epochs", "verbose", "shuffle", "initial_epoch", "steps_per_epoch")
         takes = ("x", "y", "sample_weight", "class_weight")
-        return (RenameCall(where, "fit", to, drop, takes, positional=2, same_result=False),)
+        return at(where, RenameCall, "fit", to, drop, takes, positional=2, same_result=False)
     return ()
-
-
-def _safety(kind: str) -> Safety:
-    return "safe" if kind == "predict" else "unsafe"
 
 
 RULE = CallPerSample()

@@ -57,11 +57,12 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.loop import CompiledAgrees, CompiledLoop, CompiledStep
 from fitdoctor.contract.evidence.step import CompiledFit
 from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword, DropSetting, Edit
-from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import Where, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import saved_leaving
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.places import compile_place
+from fitdoctor.rules.support.places import at, compile_place
 from fitdoctor.units import duration
 
 # The compiled step must be this much faster; less may be noise of the trial.
@@ -87,15 +88,16 @@ class EagerExecution(Rule):
         if compiled.value * CLEARLY_FASTER > view.frozen.value:
             return None
         switch = trial.switch
+        edits = at(compile_place(view), DropKeyword, "compile", "run_eagerly")
         return self._priced(
             view,
             view.frozen,
             compiled,
             f"{switch} is set" if switch else "run_eagerly is set",
             _off(switch) if switch else "remove run_eagerly=True from compile()",
-            where=_place(trial),
+            where=place_of(trial),
             left=_in_keras_loop(view, trial, compiled),
-            edits=_switched_off(trial) if switch else _not_eager(view),
+            edits=_switched_off(trial) if switch else edits,
         )
 
     def _switched_loop(self, view: View) -> Finding | None:
@@ -112,7 +114,7 @@ class EagerExecution(Rule):
             compiled,
             f"{trial.switch} is set",
             _off(trial.switch),
-            where=_place(trial),
+            where=place_of(trial),
             edits=_switched_off(trial),
         )
 
@@ -126,11 +128,7 @@ class EagerExecution(Rule):
             return None
         stands_in = trial.stands_for == "reference"
         if stands_in:
-            compiled = Interval(
-                compiled.value * STAND_IN.value,
-                compiled.low * STAND_IN.low,
-                compiled.high * STAND_IN.high,
-            )
+            compiled = compiled.times(STAND_IN)
         agrees = view.found(CompiledAgrees)
         return self._priced(
             view,
@@ -138,7 +136,7 @@ class EagerExecution(Rule):
             compiled,
             "the loop's body calls no compiled function",
             _compile_it(view, trial, stands_in=stands_in),
-            where=_place(trial),
+            where=place_of(trial),
             edits=() if stands_in else _decorated(view, trial),
             same=agrees is not None and agrees.same,
         )
@@ -177,24 +175,13 @@ def _eager_body(view: View) -> Interval:
     return view.frozen or Interval.around(view.costs.parts["step"], BODY_ERROR)
 
 
-def _place(trial: CompiledFit | CompiledLoop | CompiledStep) -> Where | None:
-    """Where the switch is set or the step is defined."""
-    return Where(trial.file, trial.line or 0) if trial.file else None
-
-
 def _switched_off(trial: CompiledFit | CompiledLoop) -> tuple[Edit, ...]:
-    where = _place(trial)
     name = (trial.switch or "").partition("(")[0].split(".")[-1]
-    return (DropSetting(where, (name,)),) if where is not None else ()
+    return at(place_of(trial), DropSetting, (name,))
 
 
 def _off(switch: str) -> str:
     return f"remove {switch}: functions compile again"
-
-
-def _not_eager(view: View) -> tuple[Edit, ...]:
-    where = compile_place(view)
-    return (DropKeyword(where, "compile", "run_eagerly"),) if where is not None else ()
 
 
 def _compile_it(view: View, trial: CompiledStep, *, stands_in: bool) -> str:
@@ -206,12 +193,11 @@ def _compile_it(view: View, trial: CompiledStep, *, stands_in: bool) -> str:
 
 
 def _decorated(view: View, trial: CompiledStep) -> tuple[Edit, ...]:
-    where = _place(trial)
-    if where is None or not trial.function:
+    if not trial.function:
         return ()
     jax = view.backend == "jax"
     decorator, imports = ("jax.jit", JAX) if jax else ("tf.function", TENSORFLOW)
-    return (Decorate(where, trial.function, decorator, (imports,)),)
+    return at(place_of(trial), Decorate, trial.function, decorator, (imports,))
 
 
 def _in_keras_loop(view: View, trial: CompiledFit, compiled: Interval) -> Interval:

@@ -42,16 +42,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fitdoctor.analysis.costs import BUILT_IN_CALLBACKS
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.loading import ArrayConversion
-from fitdoctor.findings.edits import LongerEpochs
-from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.edits import Edit, LongerEpochs
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.array_conversion import conversions, later_start_up
 from fitdoctor.pricing.joint import gain
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.keras_callbacks import BUILT_IN_CALLBACKS
-from fitdoctor.rules.support.places import validated_every
+from fitdoctor.rules.support.places import at, validated_every
 from fitdoctor.units import duration, percent
 
 FEW_STEPS = 50
@@ -81,16 +82,20 @@ class TinyEpochs(Rule):
         epochs = sum(call.epochs for call in view.recorded.calls)
         if view.is_group or steps is None or steps > FEW_STEPS or epochs < MIN_EPOCHS:
             return None
-        if _validation_steps(view) > FEW_VALIDATION_STEPS:
+        passes = [e.detail.steps or 0 for e in view.recorded.events if e.name == "validation"]
+        if max(passes, default=0) > FEW_VALIDATION_STEPS:
             return None
         fixed = _fixed_costs(view)
         share = sum(fixed.values()) / view.costs.total.value
         if share < FIXED_SHARE:
             return None
         saves, cure = self._cured(view, fixed, steps)
+        step = view.core.value
+        if view.backend == "jax" and view.frozen is not None:  # the host only enqueues
+            step = max(step, min(view.frozen.value, view.costs.total.value))
         return self.finding(
             view,
-            f"an epoch has {steps:.0f} steps of {duration(_step_of(view))}; beside them "
+            f"an epoch has {steps:.0f} steps of {duration(step)}; beside them "
             f"{duration(sum(fixed.values()) * steps)} per epoch, {percent(share)} of the time",
             cure,
             saves=saves,
@@ -137,13 +142,6 @@ def _fixed_costs(view: View) -> dict[str, float]:
     return fixed
 
 
-def _step_of(view: View) -> float:
-    """One step; where the host only enqueues (JAX), as long as the device takes."""
-    if view.backend != "jax" or view.frozen is None:
-        return view.core.value
-    return max(view.core.value, min(view.frozen.value, view.costs.total.value))
-
-
 def _cast_between(view: View) -> float:
     """What casting arrays takes between epochs, per step: longer epochs are not its cure."""
     measured = view.found(ArrayConversion)
@@ -161,12 +159,7 @@ def _starts_with_arrays(view: View) -> bool:
     return measured.as_is_ns >= ARRAYS_SHARE * start_up
 
 
-def _validation_steps(view: View) -> int:
-    steps = [e.detail.steps or 0 for e in view.recorded.events if e.name == "validation"]
-    return max(steps, default=0)
-
-
-def _fewer_epochs(view: View, steps: float) -> tuple[LongerEpochs, ...]:
+def _fewer_epochs(view: View, steps: float) -> tuple[Edit, ...]:
     """The dataset repeated within an epoch, where nothing of the user's counts epochs.
 
     Only by a divisor of the epochs: the training has as many steps as before.
@@ -174,15 +167,13 @@ def _fewer_epochs(view: View, steps: float) -> tuple[LongerEpochs, ...]:
     recorded = view.recorded
     epochs = recorded.detail.epochs
     watched = {total.name for total in recorded.callbacks} - BUILT_IN_CALLBACKS
-    if not recorded.file or not recorded.line or watched or view.input.kind != "tf.data":
+    if watched or view.input.kind != "tf.data":
         return ()
     if epochs is None or len(recorded.calls) != 1:
         return ()
     most = max(1, round(FEW_STEPS / max(1.0, steps)))
     times = max(number for number in range(1, most + 1) if epochs % number == 0)
-    if times < LEAST_TIMES:
-        return ()
-    return (LongerEpochs(Where(recorded.file, recorded.line), times),)
+    return at(line_of(recorded), LongerEpochs, times) if times >= LEAST_TIMES else ()
 
 
 def _about(ns: float) -> Interval:

@@ -49,12 +49,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fitdoctor.analysis.costs import BUILT_IN_CALLBACKS
 from fitdoctor.analysis.device_use import device_use
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.device import DeviceTime
 from fitdoctor.contract.evidence.step import BatchScaling
-from fitdoctor.findings.edits import Edit, SetKeyword
-from fitdoctor.findings.finding import Cure, Finding, Where
+from fitdoctor.findings.edits import SetKeyword
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import larger_batch, steps_together
 from fitdoctor.pricing.joint import gain
@@ -62,10 +64,10 @@ from fitdoctor.pricing.larger_batch import best_batch, step_at
 from fitdoctor.pricing.loading import input_is_slow
 from fitdoctor.pricing.steps_together import MOST_LOOP_NS, best_together
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.keras_callbacks import BUILT_IN_CALLBACKS
 from fitdoctor.rules.support.places import (
     COMPILE_STEPS_PER_EXECUTION,
     FIT_BATCH_SIZE,
+    at,
     compile_place,
 )
 from fitdoctor.units import duration, factor, percent
@@ -135,7 +137,14 @@ class TinySteps(Rule):
         cure = Cure(
             "unsafe" if watchers else "safe",
             f"compile(..., steps_per_execution={executions}){note}",
-            _compile_edits(view, executions),
+            at(
+                compile_place(view),
+                SetKeyword,
+                "compile",
+                "steps_per_execution",
+                str(executions),
+                COMPILE_STEPS_PER_EXECUTION,
+            ),
         )
         found = self._priced(view, flatness, view.core.minus(after), cure, executions=executions)
         return found if _is_worth(view, found) else None
@@ -146,7 +155,9 @@ class TinySteps(Rule):
             return None
         times, after = best
         rows = scaling.rows * times
-        edits = _batch_edits(view, rows)
+        # Only arrays are cut into batches by fit.
+        where = line_of(view.recorded) if view.input.kind == "arrays" else None
+        edits = at(where, SetKeyword, "fit", "batch_size", str(rows), FIT_BATCH_SIZE)
         cure = Cure(
             "unsafe" if edits else "advice",
             f"a batch of {rows} would process as many samples in less time; "
@@ -214,23 +225,6 @@ def _flatness(view: View) -> float | None:
     wait = view.costs.parts.get("input_wait", 0.0)
     loop = min(MOST_LOOP_NS, max(0.0, view.core.value - view.frozen.value - wait))
     return (quarter.value + loop) / (view.frozen.value + loop)
-
-
-def _batch_edits(view: View, rows: int) -> tuple[Edit, ...]:
-    """The batch size of the fit, where it is fit that cuts arrays into batches."""
-    recorded = view.recorded
-    if view.input.kind != "arrays" or not recorded.file or not recorded.line:
-        return ()
-    where = Where(recorded.file, recorded.line)
-    return (SetKeyword(where, "fit", "batch_size", str(rows), FIT_BATCH_SIZE),)
-
-
-def _compile_edits(view: View, executions: int) -> tuple[Edit, ...]:
-    where = compile_place(view)
-    if where is None:
-        return ()
-    value, position = str(executions), COMPILE_STEPS_PER_EXECUTION
-    return (SetKeyword(where, "compile", "steps_per_execution", value, position),)
 
 
 def _batch_callbacks(view: View) -> list[str]:

@@ -43,17 +43,19 @@ One call of `fit` on TensorFlow, or epochs of many steps: the conversion does no
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.loading import ArrayConversion as Converted
 from fitdoctor.findings.edits import CastBefore, Edit, OneFit
-from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import Where
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.array_conversion import conversions, later_start_up
 from fitdoctor.pricing.joint import gain
 from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import at
 from fitdoctor.units import duration, size
 
 # Converting the arrays takes at least this share of what recurs with calls and epochs.
@@ -74,16 +76,13 @@ POSITIONS = {"x": 0, "y": 1}
 
 
 class Plan(NamedTuple):
-    """One way to avoid the conversions: what it saves of which part, and its words."""
+    """One way to avoid the conversions, and what it saves of which part."""
 
     saves: dict[str, Interval]
-    summary: str
-    safety: Safety
-    edits: tuple[Edit, ...] = ()
+    cure: Cure
 
     @property
     def saved(self) -> Interval:
-        """Per step."""
         return sum(self.saves.values(), Interval.exact(0.0))
 
 
@@ -112,7 +111,7 @@ class ArrayConversion(Rule):
         return self.finding(
             view,
             _message(measured, start_up, in_gaps),
-            Cure(plan.safety, plan.summary, plan.edits),
+            plan.cure,
             saves=plan.saves,
             evidence={
                 "start_up_ns": None if start_up is None else round(start_up),
@@ -133,7 +132,7 @@ def _cast_once(view: View, measured: Converted, in_start: float, in_gaps: float)
         if times and view.costs.parts.get(part)
     }
     summary = f'cast once before training: x = x.astype("{measured.floatx}")'
-    return Plan(saves, summary, "safe", _casts(view, measured))
+    return Plan(saves, Cure("safe", summary, _casts(view, measured)))
 
 
 def _at_most(saved: float, part: float) -> Interval:
@@ -163,7 +162,8 @@ def _one_call(view: View, measured: Converted, in_gaps: float) -> Plan:
     else:
         summary = f"{once}, or make one tf.data.Dataset before the loop"
     # The order of the samples is drawn once, and callbacks would count other epochs.
-    return Plan(saves, summary, "unsafe", (*_casts(view, measured), *_merged(view)))
+    merged = at(line_of(view.recorded), OneFit) if view.recorded.kind == "fit" else ()
+    return Plan(saves, Cure("unsafe", summary, (*_casts(view, measured), *merged)))
 
 
 def _better(view: View, cast: Plan | None, one_call: Plan | None) -> Plan | None:
@@ -173,7 +173,8 @@ def _better(view: View, cast: Plan | None, one_call: Plan | None) -> Plan | None
     if cast.saved.value < MOST_OF_IT * one_call.saved.value:
         return one_call
     more = gain(view.costs.total, one_call.saved).value
-    return cast._replace(summary=f"{cast.summary}; one call of fit for all: {more:.1f}x")
+    summary = f"{cast.cure.summary}; one call of fit for all: {more:.1f}x"
+    return cast._replace(cure=replace(cast.cure, summary=summary))
 
 
 def _message(measured: Converted, start_up: float | None, in_gaps: float) -> str:
@@ -206,23 +207,16 @@ def _first_steps(view: View) -> Interval:
     return Interval(slower, 0.0, slower)
 
 
-def _merged(view: View) -> tuple[Edit, ...]:
-    recorded = view.recorded
-    if recorded.kind != "fit" or not recorded.file or not recorded.line:
-        return ()
-    return (OneFit(Where(recorded.file, recorded.line)),)
-
-
 def _casts(view: View, measured: Converted) -> tuple[Edit, ...]:
     """A cast of each array that needs one, before the loop of calls."""
-    recorded = view.recorded
-    if not recorded.file or not recorded.line:
-        return ()
-    where = Where(recorded.file, recorded.line)
+    where = line_of(view.recorded)
     return tuple(
-        CastBefore(where, recorded.kind, name, POSITIONS[name], measured.floatx)
+        edit
         for name in measured.cast_arguments
         if name in POSITIONS
+        for edit in at(
+            where, CastBefore, view.recorded.kind, name, POSITIONS[name], measured.floatx
+        )
     )
 
 

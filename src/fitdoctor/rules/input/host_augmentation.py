@@ -47,11 +47,12 @@ from __future__ import annotations
 from fitdoctor.analysis.loader import Loader
 from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support import slow_loader
-from fitdoctor.rules.support.places import input_place, stage_place
+from fitdoctor.rules.support.places import input_place
 from fitdoctor.units import duration, percent
 
 # So many of the cores are busy while loading alone: more threads cannot help.

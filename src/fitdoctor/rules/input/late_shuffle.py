@@ -41,9 +41,10 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.pipeline import EarlyShuffle
 from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of
 from fitdoctor.pricing import first_batch
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.places import maps_behind, stage_place
+from fitdoctor.rules.support.places import maps_behind
 from fitdoctor.units import duration
 
 

@@ -49,9 +49,9 @@ from fitdoctor.analysis.view import View
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import loading
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.places import input_place, loader_options
+from fitdoctor.rules.support.places import input_place
 from fitdoctor.rules.support.read_ahead import ahead
-from fitdoctor.rules.support.workers import threads_safety
+from fitdoctor.rules.support.workers import with_processes, with_threads
 from fitdoctor.units import duration
 
 # Data that Keras may read in the training thread; arrays are sliced, tf.data has threads.
@@ -112,32 +112,20 @@ def _fits_beside(view: View, loader: Loader) -> bool:
 
 
 def _cure(view: View) -> Cure:
-    text, kind = _advice(view), view.input.kind
-    if kind == "generator":
-        return ahead(view, text)
-    if kind == "DataLoader":
-        # Workers that stay draw their random numbers, and the sampler its order, otherwise.
-        options = {"num_workers": "2", "persistent_workers": "True"}
-        return Cure("unsafe", text, loader_options(view, **options))
-    safety, changes = threads_safety(view)
-    text = f"{text}; {changes}" if changes else text
-    return Cure(safety, text, loader_options(view, workers="2"))
-
-
-def _advice(view: View) -> str:
-    kind = view.input.kind
-    if view.recorded.kind == "loop" and kind == "generator":
-        return (
+    if view.input.kind == "DataLoader":
+        return with_processes(view, "2")
+    if view.input.kind == "PyDataset":
+        return with_threads(view, "give the PyDataset workers=2", "2")
+    if view.recorded.kind == "loop":
+        return ahead(
+            view,
             "read ahead in another thread: tf.data.Dataset.from_generator(…).prefetch(2), or a "
-            "DataLoader with workers"
+            "DataLoader with workers",
         )
-    if kind == "DataLoader":
-        return "DataLoader(num_workers=2, persistent_workers=True)"
-    if kind == "PyDataset":
-        return "give the PyDataset workers=2"
-    return (
+    return ahead(
+        view,
         "let a thread make the next batch: fit(fitdoctor.read_ahead(...)), or a "
-        "keras.utils.PyDataset with workers=2"
+        "keras.utils.PyDataset with workers=2",
     )
 
 

@@ -53,11 +53,12 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.pipeline import AsArrays, BatchFirst, InChunks
 from fitdoctor.findings.edits import FITDOCTOR, CallInstead
 from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
 from fitdoctor.pricing.worth import WORTH_GAIN
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.places import maps_behind, stage_place
+from fitdoctor.rules.support.places import at, maps_behind
 from fitdoctor.rules.support.slow_loader import crossing_of
 from fitdoctor.units import duration
 
@@ -144,14 +145,15 @@ class PerElementPipeline(Rule):
 
     def _chunks(self, view: View, loader: Loader, stage: StageCost) -> Finding | None:
         """The same rows handed over in chunks, which is a change of one name."""
-        trial, where = view.trial(InChunks), line_of(stage)
-        if trial is None or where is None:
+        trial = view.trial(InChunks)
+        edits = at(line_of(stage), CallInstead, "from_generator", FROM_GENERATOR, (FITDOCTOR,))
+        if trial is None or not edits:
             return None
         cure = Cure(
             # It is read some rows ahead, which matters where it draws random numbers.
             "safe" if trial.found.repeats else "unsafe",
             "call fitdoctor.from_generator, which hands over the same rows in chunks",
-            (CallInstead(where, "from_generator", FROM_GENERATOR, (FITDOCTOR,)),),
+            edits,
         )
         saved, after = loading.saved_by_trial(view, trial), trial.ns.value
         found = self._whole_batches(view, loader, stage, cure, saved, after, "rows in chunks")

@@ -75,10 +75,9 @@ from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import loading, python_loader
 from fitdoctor.pricing.python_loader import MOSTLY_NATIVE, Way
 from fitdoctor.pricing.worker_processes import worker_processes
-from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.rule import Rule, with_cure
 from fitdoctor.rules.support import places, slow_loader
 from fitdoctor.rules.support.kept_output import is_read_again, kept_bytes
-from fitdoctor.rules.support.other_cure import with_cure
 from fitdoctor.units import duration, percent, size
 
 # The user's Python is on the stack in at least this share of the samples; a stage's Python

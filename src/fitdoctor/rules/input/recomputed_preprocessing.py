@@ -59,12 +59,12 @@ from fitdoctor.contract.evidence.loading import RecordFiles
 from fitdoctor.contract.evidence.pipeline import BatchFirst, Cached, KeptOutput, Packed
 from fitdoctor.contract.limits import MEMORY_SHARE, NS_PER_S
 from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import Where
+from fitdoctor.findings.place import Where, line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.kept_output import is_read_again, kept_bytes
-from fitdoctor.rules.support.places import cached_after, packed_after, record_source, stage_place
+from fitdoctor.rules.support.places import cached_after, packed_after, record_source
 from fitdoctor.units import duration, size
 
 # Batching first removes at least this part of what a cache would: then overhead is the cause.
@@ -165,8 +165,7 @@ def _from_disk(loader: Interval, trial: Trial[Packed]) -> Interval:
     The trial read a file that memory held; the disk runs ahead of that at best, and in turn with
     it at worst.
     """
-    left, disk = trial.left, trial.found.disk_ns
-    held = Interval(loader.value * left.value, loader.low * left.low, loader.high * left.high)
+    held, disk = loader.times(trial.left), trial.found.disk_ns
     return Interval(max(held.value, disk), held.low, max(held.high, held.value + disk))
 
 

@@ -61,12 +61,11 @@ from fitdoctor.contract.evidence.loading import (
 from fitdoctor.contract.limits import FEW_RECORDS, NS_PER_S
 from fitdoctor.findings.edits import ReadAll
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import Where
+from fitdoctor.findings.place import Where, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
-from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.rule import Rule, with_cure
 from fitdoctor.rules.support import slow_loader
-from fitdoctor.rules.support.other_cure import with_cure
 from fitdoctor.rules.support.places import packed_after, record_source
 from fitdoctor.units import duration, size
 
@@ -119,9 +118,8 @@ class ScatteredReads(Rule):
         read, source = view.found(RecordFiles), record_source(view)
         if read is None or source is None or source.per_batch is None:
             return None
-        if read.records_per_file >= FEW_RECORDS:
-            return None
-        if read.packed_record_ns > PACKED_SHARE * read.record_ns:
+        is_slow = read.packed_record_ns <= PACKED_SHARE * read.record_ns
+        if read.records_per_file >= FEW_RECORDS or not is_slow:
             return None
         saved = (read.record_ns - read.packed_record_ns) * source.per_batch
         # Both were timed stage by stage: their ratio counts.
@@ -149,7 +147,7 @@ class ScatteredReads(Rule):
             f"{text}; the step itself takes {duration(view.ceiling_step.value)}",
             cure,
             saves={"input_wait": loading.saved_by(view, after, overlapped=False)},
-            where=Where(read.file, read.line or 0) if read.file else None,
+            where=place_of(read),
             evidence={**measured, "frozen_step_ns": round(view.ceiling_step.value)},
         )
 

@@ -41,9 +41,10 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.pipeline import ParallelMap
 from fitdoctor.findings.edits import TENSORFLOW
 from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import line_of
 from fitdoctor.pricing import loading
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.places import parallel_calls, stage_place
+from fitdoctor.rules.support.places import parallel_calls
 from fitdoctor.units import duration
 
 

@@ -59,10 +59,9 @@ from fitdoctor.contract.limits import TF_DATA_READS, THREADS_PER_CORE
 from fitdoctor.findings.edits import Edit
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import loading
-from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.rule import Rule, with_cure
 from fitdoctor.rules.support import slow_loader
-from fitdoctor.rules.support.other_cure import with_cure
-from fitdoctor.rules.support.places import loader_options, parallel_calls, pool_size
+from fitdoctor.rules.support.places import parallel_calls, pool_size
 from fitdoctor.rules.support.read_ahead import ahead
 from fitdoctor.rules.support.reads import (
     PARALLEL_STAGES,
@@ -70,7 +69,7 @@ from fitdoctor.rules.support.reads import (
     read_place,
     saved_in_flight,
 )
-from fitdoctor.rules.support.workers import threads_safety
+from fitdoctor.rules.support.workers import with_processes, with_threads
 from fitdoctor.units import duration
 
 # What reading ahead must gain to be offered beside the advice: one more thread.
@@ -158,17 +157,10 @@ def _cure(view: View, workers: str) -> Cure:
     if kind == "tf.data":
         return _in_pipeline(view)
     if kind == "PyDataset":
-        safety, changes = threads_safety(view)
         text = f"give the PyDataset workers={workers} (threads); more if storage allows"
-        text = f"{text}; {changes}" if changes else text
-        return Cure(safety, text, loader_options(view, workers=workers))
+        return with_threads(view, text, workers)
     if kind == "DataLoader":
-        # Workers that stay draw their random numbers, and the sampler its order, otherwise.
-        return Cure(
-            "unsafe",
-            f"DataLoader(num_workers={workers}, persistent_workers=True)",
-            loader_options(view, num_workers=workers, persistent_workers="True"),
-        )
+        return with_processes(view, workers)
     if view.recorded.kind == "loop":
         return Cure(
             "advice",

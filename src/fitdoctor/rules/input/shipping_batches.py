@@ -47,7 +47,7 @@ from __future__ import annotations
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.loading import BatchInProcess, LoaderAlone
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import Where
+from fitdoctor.findings.place import place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import loading
 from fitdoctor.rules.rule import Rule
@@ -97,7 +97,6 @@ class ShippingBatches(Rule):
         saved = Interval(
             first + ENDING * ending, first + LEAST_ENDING * ending, costs.first_waits + ending
         )
-        made = Where(facts.made.file, facts.made.line) if facts.made else input_place(view)
         return self.finding(
             view,
             f"{facts.workers} worker process{'es' if facts.workers > 1 else ''} "
@@ -109,7 +108,7 @@ class ShippingBatches(Rule):
                 loader_options(view, persistent_workers="True"),
             ),
             saves={"input_wait": saved},
-            where=made,
+            where=place_of(facts.made or facts),
             evidence={
                 "first_batch_ns": round(waited),
                 "fresh_start_ns": started,

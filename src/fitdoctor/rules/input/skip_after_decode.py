@@ -47,11 +47,10 @@ from fitdoctor.contract.evidence.pipeline import EarlySkip, ValidationStart
 from fitdoctor.contract.places import CodeLine
 from fitdoctor.findings.edits import Edit, SwapCalls
 from fitdoctor.findings.finding import Cure, Finding, Safety
-from fitdoctor.findings.place import Where
+from fitdoctor.findings.place import Where, line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import first_batch
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.places import stage_place
 from fitdoctor.units import duration
 
 # One first batch is timed once; this is how far it may be off.
@@ -106,7 +105,7 @@ class SkipAfterDecode(Rule):
         late, early = measured.first_ns, measured.early_first_ns
         if late <= early:
             return None
-        where = Where(measured.file, measured.line) if measured.file and measured.line else None
+        where = line_of(measured)
         return self.finding(
             view,
             f"each validation waits {_waits(late, early, measured.skipped)}",
@@ -151,7 +150,7 @@ def _saved(part: float, wasted: float, measured: ValidationStart) -> Interval:
 
 def _edits(skip: Where | None, maps: Iterable[CodeLine | None]) -> tuple[Edit, ...]:
     """The maps before the skip moved after it, the nearest first; nothing where one is unknown."""
-    places = [Where(one.file, one.line) if one and one.line else None for one in maps]
+    places = [line_of(one) for one in maps]
     if skip is None or not all(places):
         return ()
     return tuple(SwapCalls(one, "map", "skip", skip) for one in places if one is not None)

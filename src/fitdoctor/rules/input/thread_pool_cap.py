@@ -65,7 +65,9 @@ class ThreadPoolCap(Rule):
         loader = view.loader
         if loader is None or not loading.input_is_slow(view) or not is_pool_capped(view):
             return None
-        threads = _threads(view)
+        # As many threads as calls are asked for; AUTOTUNE (-1) asks for as many as help.
+        asked = [stage.parallel for stage in view.stages if stage.parallel]
+        threads = max((TF_DATA_READS if one < 0 else one for one in asked), default=0)
         if not slow_loader.only_waits(loader) or threads <= view.cpus:
             return None
         busy = loader.busy_cores
@@ -88,12 +90,6 @@ class ThreadPoolCap(Rule):
                 "pool_threads_after": threads,
             },
         )
-
-
-def _threads(view: View) -> int:
-    """As many threads as calls are asked for; AUTOTUNE (-1) asks for as many as help."""
-    asked = [stage.parallel for stage in view.stages if stage.parallel]
-    return max([TF_DATA_READS if value < 0 else value for value in asked], default=0)
 
 
 RULE = ThreadPoolCap()

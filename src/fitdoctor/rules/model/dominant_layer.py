@@ -184,7 +184,7 @@ def _same_in_every_epoch(view: View) -> bool:
 
 def _in_later_epochs(left: Interval, passes: int) -> Interval:
     """What is left of a step where the whole of it is done in one epoch only."""
-    at_most_all = Interval(min(1.0, left.value), min(1.0, left.low), min(1.0, left.high))
+    at_most_all = Interval.minimum(left, Interval.exact(1.0))
     return at_most_all.scaled(1 - 1 / passes) + Interval.exact(1 / passes)
 
 

@@ -33,12 +33,11 @@ On a CPU, and on small models: the trial then shows no gain.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import KERAS, AddSetting, Edit
+from fitdoctor.findings.edits import KERAS, AddSetting
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import Where
 from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.precision import PRECISION_SETTERS
+from fitdoctor.rules.support.places import PRECISION_SETTERS, at, setting_place
 
 POLICY = 'keras.config.set_dtype_policy("mixed_bfloat16")'
 
@@ -55,17 +54,14 @@ class FullPrecision(Rule):
         return self.finding(
             view,
             half.in_words("in float32", "in mixed_bfloat16"),
-            Cure(self.safety, POLICY, _edits(view)),
+            Cure(
+                self.safety,
+                POLICY,
+                at(setting_place(view), AddSetting, POLICY, PRECISION_SETTERS, (KERAS,)),
+            ),
             saves=half.saves,
             evidence=half.evidence("bfloat16_ns"),
         )
-
-
-def _edits(view: View) -> tuple[Edit, ...]:
-    file, line = view.recorded.file, view.recorded.line
-    if not file:
-        return ()
-    return (AddSetting(Where(file, line or 1), POLICY, PRECISION_SETTERS, (KERAS,)),)
 
 
 RULE = FullPrecision()

@@ -54,20 +54,16 @@ from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.model import MachineCeiling
 from fitdoctor.contract.evidence.step import PythonInSteps
-from fitdoctor.findings.edits import Edit, UseKerasOps
+from fitdoctor.findings.edits import UseKerasOps
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import model_change
 from fitdoctor.pricing.joint import gain
-from fitdoctor.pricing.model_change import (
-    WORTH_CHANGE,
-    layer_share,
-    saved_by_change,
-    saved_by_layers,
-)
+from fitdoctor.pricing.model_change import WORTH_CHANGE
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.layers import alone_ns, layer_place, longest_alone
+from fitdoctor.rules.support.places import at
 from fitdoctor.units import duration, percent
 
 SHARE = 0.05
@@ -116,7 +112,7 @@ class HostOpInModel(Rule):
             Cure(
                 self.safety,
                 f"write {function} with keras.ops, or do it outside the step",
-                _edits(where),
+                at(where, UseKerasOps),
             ),
             where=where,
             saves={"step": saved},
@@ -127,7 +123,7 @@ class HostOpInModel(Rule):
         layer = longest_alone(layer for layer in view.layers if layer.host_ops)
         if layer is None:
             return None
-        share = layer_share(view, layer).value
+        share = model_change.layer_share(view, layer).value
         saved = _saved(view, layer)
         if share < SHARE or gain(view.costs.total, saved).value < WORTH_CHANGE:
             return None
@@ -136,7 +132,8 @@ class HostOpInModel(Rule):
             view,
             f"the layer {layer.name} ({layer.type}) computes in Python or NumPy: "
             f"{duration(alone_ns(layer))} alone, {percent(share)} of a step",
-            Cure(self.safety, "write it with keras.ops", _edits(where)),
+            # All of the file's host calls: the layer's own are among them.
+            Cure(self.safety, "write it with keras.ops", at(where, UseKerasOps)),
             where=where,
             saves={"step": saved},
             evidence={
@@ -148,11 +145,6 @@ class HostOpInModel(Rule):
         )
 
 
-def _edits(where: Where | None) -> tuple[Edit, ...]:
-    """All of the file's host calls: the layer's own are among them."""
-    return (UseKerasOps(where),) if where is not None else ()
-
-
 def _saved(view: View, layer: LayerCost) -> Interval:
     """What the layer written with the framework's operations saves of a step.
 
@@ -161,9 +153,9 @@ def _saved(view: View, layer: LayerCost) -> Interval:
     native = view.left_by_change("native")
     if native is None:
         needed = layer.needed_ns(view.found(MachineCeiling)) or 0.0
-        return saved_by_layers(view, [(layer, needed)])
-    most = 1.0 - SEVERAL * (1.0 - native.value)
-    return saved_by_change(view, Interval(native.value, native.low, max(native.high, most)))
+        return model_change.saved_by_layers(view, [(layer, needed)])
+    most = max(native.high, 1.0 - SEVERAL * (1.0 - native.value))
+    return model_change.saved_by_change(view, Interval(native.value, native.low, most))
 
 
 RULE = HostOpInModel()

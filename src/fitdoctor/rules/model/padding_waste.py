@@ -69,13 +69,15 @@ class PaddingWaste(Rule):
         cut = tried_change(view, with_sorting.divided_by(view.frozen), WORTH_CHANGE)
         if cut is None:
             return None
+        edges = padding.boundaries
+        boundaries = f", bucket_boundaries={list(edges)}" if edges else ""
         filled = padding.real / max(1, padding.length)
         return self.finding(
             view,
             f"sequences of {padding.real:.0f} positions on average are padded to "
             f"{padding.length}: {percent(1 - filled)} of each batch is padding; at length "
             f"{padding.bucketed} a step takes {duration(shorter.value)}",
-            Cure(self.safety, _in_words(padding.boundaries)),
+            Cure(self.safety, f"bucket by length (dataset.bucket_by_sequence_length{boundaries})"),
             saves=cut.saves,
             evidence={
                 "length": padding.length,
@@ -85,11 +87,6 @@ class PaddingWaste(Rule):
                 "shorter_step_ns": round(shorter.value),
             },
         )
-
-
-def _in_words(boundaries: tuple[int, ...]) -> str:
-    edges = f", bucket_boundaries={list(boundaries)}" if boundaries else ""
-    return f"bucket by length (dataset.bucket_by_sequence_length{edges})"
 
 
 RULE = PaddingWaste()

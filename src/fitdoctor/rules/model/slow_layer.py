@@ -64,7 +64,7 @@ from fitdoctor.contract.evidence.model import MachineCeiling, OneCall, Vectorise
 from fitdoctor.contract.places import CallLine
 from fitdoctor.findings.edits import Edit, RenameCall, VmapInstead
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import Where
+from fitdoctor.findings.place import Where, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import model_change
 from fitdoctor.pricing.joint import gain
@@ -117,24 +117,22 @@ class SlowLayer(Rule):
         if tried is None or faster is None or not tried.calls:
             return None
         slow = longest_alone(
-            layer
-            for layer in view.layers
-            if layer.loops and _is_users(layer) and not layer.is_model
+            one for one in view.layers if one.loops and _is_users(one) and not one.is_model
         )
         # Without a layer that loops, the loss does.
-        what = f"the layer {slow.name} ({slow.type})" if slow is not None else "the loss"
+        what = f"the layer {slow.name} ({slow.type})" if slow else "the loss"
         return self.finding(
             view,
             faster.in_words(f"{what} maps over its rows one by one:", "with all rows at once"),
             _vectorising(tried.calls),
-            where=_place(tried.calls[0]),
+            where=place_of(tried.calls[0]),
             saves=faster.saves,
             evidence={
-                "layer": slow.name if slow is not None else None,
-                "type": slow.type if slow is not None else None,
-                "layer_ns": round(alone_ns(slow)) if slow is not None else None,
+                "layer": slow.name if slow else None,
+                "type": slow.type if slow else None,
+                "layer_ns": round(alone_ns(slow)) if slow else None,
                 "vectorised_step_ns": round(faster.after.value),
-                "loops": slow.loops if slow is not None else None,
+                "loops": slow.loops if slow else None,
             },
         )
 
@@ -215,15 +213,12 @@ def _vectorising(calls: tuple[CallLine, ...]) -> Cure:
 
 
 def _vectorised(one: CallLine) -> Edit:
+    where = Where(one.file, one.line)
     if one.call == LAX_MAP:
-        return VmapInstead(_place(one))
+        return VmapInstead(where)
     # Arguments that give map_fn the result's type, or say how to run its loop, have no meaning
     # there.
-    return RenameCall(_place(one), one.call, "vectorized_map", drop=MAP_SETTINGS, positional=2)
-
-
-def _place(one: CallLine) -> Where:
-    return Where(one.file, one.line)
+    return RenameCall(where, one.call, "vectorized_map", drop=MAP_SETTINGS, positional=2)
 
 
 _Needs = list[tuple[LayerCost, float]]  # layers, and what the arithmetic of each needs

@@ -36,9 +36,9 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.model import RecurrentDropout
 from fitdoctor.findings.edits import Edit, RenameKeyword
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import ANYWHERE, Where
 from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
 from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.places import training_file
 
 
 class UnfusedRecurrence(Rule):
@@ -60,14 +60,10 @@ class UnfusedRecurrence(Rule):
 
 
 def _edits(view: View) -> tuple[Edit, ...]:
-    """The layers' own calls were not recorded; the file that trains often builds them too."""
-    file, found = view.recorded.file, view.found(RecurrentDropout)
-    if not file or found is None:
+    file, found = training_file(view), view.found(RecurrentDropout)
+    if file is None or found is None:
         return ()
-    return tuple(
-        RenameKeyword(Where(file, ANYWHERE), name, "recurrent_dropout", "dropout")
-        for name in found.types
-    )
+    return tuple(RenameKeyword(file, name, "recurrent_dropout", "dropout") for name in found.types)
 
 
 RULE = UnfusedRecurrence()

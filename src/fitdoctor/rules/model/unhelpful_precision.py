@@ -34,13 +34,12 @@ On a GPU with tensor cores and large layers: the trial then shows no gain.
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import DropSetting, Edit
+from fitdoctor.findings.edits import DropSetting
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import ANYWHERE, Where
 from fitdoctor.pricing.model_change import tried_change
 from fitdoctor.pricing.worth import WORTH_GAIN
 from fitdoctor.rules.rule import Rule
-from fitdoctor.rules.support.precision import PRECISION_SETTERS
+from fitdoctor.rules.support.places import PRECISION_SETTERS, at, training_file
 
 
 class UnhelpfulPrecision(Rule):
@@ -55,15 +54,14 @@ class UnhelpfulPrecision(Rule):
         return self.finding(
             view,
             full.in_words("in half precision", "in float32"),
-            Cure(self.safety, 'keras.config.set_dtype_policy("float32")', _default_policy(view)),
+            Cure(
+                self.safety,
+                'keras.config.set_dtype_policy("float32")',
+                at(training_file(view), DropSetting, PRECISION_SETTERS),
+            ),
             saves=full.saves,
             evidence=full.evidence("float32_ns"),
         )
-
-
-def _default_policy(view: View) -> tuple[Edit, ...]:
-    file = view.recorded.file
-    return (DropSetting(Where(file, ANYWHERE), PRECISION_SETTERS),) if file else ()
 
 
 RULE = UnhelpfulPrecision()

@@ -26,6 +26,8 @@ FIT_BATCH_SIZE = 2
 COMPILE_STEPS_PER_EXECUTION = 6
 LOADER_NUM_WORKERS = 5
 
+# The functions of Keras that set the precision of all layers.
+PRECISION_SETTERS = ("set_dtype_policy", "set_global_policy")
 POOL_SIZE = "threading.private_threadpool_size"
 
 
@@ -42,6 +44,12 @@ def at(
 def training_file(view: View) -> Where | None:
     """The file that trains, for calls that were not recorded: it often makes them, too."""
     return Where(view.recorded.file, ANYWHERE) if view.recorded.file else None
+
+
+def setting_place(view: View) -> Where | None:
+    """Where a new statement may be added: in the file that trains, its first line if need be."""
+    recorded = view.recorded
+    return Where(recorded.file, recorded.line or 1) if recorded.file else None
 
 
 def record_source(view: View) -> StageCost | None:
@@ -141,13 +149,10 @@ def _later_in_its_function(view: View, stage: StageCost) -> list[StageCost]:
     found = [stage]
     while True:
         readers = [one for one in view.stages if found[-1].n in one.inputs]
-        if len(readers) != 1 or not _is_same_call(readers[0], stage):
+        calls = [(one.via, line_of(one)) for one in readers]
+        if calls != [(stage.via, line_of(stage))]:
             return found[1:]
-        found.append(readers[0])
-
-
-def _is_same_call(one: StageCost, other: StageCost) -> bool:
-    return (one.via, line_of(one)) == (other.via, line_of(other))
+        found += readers
 
 
 def packed_after(stage: StageCost, count_bytes: int, seconds: float) -> tuple[Edit, ...]:
@@ -164,8 +169,8 @@ def maps_behind(
     """
     found: list[Edit] = []
     above = stage
-    while above is not None and stage is not None:
-        above = view.stage(above.inputs[0]) if len(above.inputs) == 1 else None
+    while stage is not None and above is not None and len(above.inputs) == 1:
+        above = view.stage(above.inputs[0])
         if above is None or above.op not in {"map", *across}:
             break
         if above.op == "map":

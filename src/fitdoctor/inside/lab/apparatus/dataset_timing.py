@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitdoctor.inside.lab.apparatus.windows import Windows, measure
+from fitdoctor.inside.seams.backends import batches
 
 SECONDS = 0.5
 CALIBRATION_S = 0.25
@@ -146,21 +147,17 @@ def _timed(iterator: Iterator[Any], count: int, seconds: float) -> Windows:
 
 def bytes_of(element: Any) -> int | None:
     """Bytes of an element's tensors; None where one has no known size (ragged)."""
-    if isinstance(element, dict):
-        return _sum(element.values())
-    if isinstance(element, list | tuple):
-        return _sum(element)
+    sizes = [_tensor_bytes(leaf) for leaf in batches.leaves(element)]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def _tensor_bytes(element: Any) -> int | None:
     if getattr(getattr(element, "dtype", None), "name", "") == "string":
         return _string_bytes(element)
     size = getattr(element, "nbytes", None)
     if size is None and hasattr(element, "numpy"):
         size = getattr(element.numpy(), "nbytes", None)
     return None if size is None else int(size)
-
-
-def _sum(elements: Any) -> int | None:
-    sizes = [bytes_of(one) for one in elements]
-    return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 
 
 def _string_bytes(element: Any) -> int | None:

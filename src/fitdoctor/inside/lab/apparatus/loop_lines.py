@@ -17,9 +17,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from fitdoctor.contract.evidence.loop import LoopLines, LoopShare
 from fitdoctor.inside.lab.apparatus.loop_data import flows_into, is_data
@@ -40,36 +39,29 @@ Line = tuple[str, int, str]
 Called = tuple[CodeType, CodeType, int, bool]
 
 
-@dataclass
-class Share:
-    """Time of the loop's thread in one of the three."""
+class Sample(NamedTuple):
+    """One look at the loop's thread, and the time since the one before."""
 
-    ns: int = 0
-    cpu_ns: int = 0  # of the loop's own thread
-    process_cpu_ns: int = 0  # threads of a library may work for it, or for a step still under way
-    samples: int = 0
-    lock_held: int = 0
-    lines: Counter[Line] = field(default_factory=Counter)
+    ns: int
+    cpu_ns: int  # of the loop's own thread
+    process_cpu_ns: int  # threads of a library may work for it, or for a step still under way
+    lock_held: bool
+    line: Line | None  # of the user's
 
-    def add(self, other: Share) -> None:
-        """Count another's samples as one's own."""
-        self.ns += other.ns
-        self.cpu_ns += other.cpu_ns
-        self.process_cpu_ns += other.process_cpu_ns
-        self.samples += other.samples
-        self.lock_held += other.lock_held
-        self.lines.update(other.lines)
 
-    def result(self) -> LoopShare:
-        """What was counted."""
-        return LoopShare(
-            ns=self.ns,
-            cpu_ns=self.cpu_ns,
-            process_cpu_ns=self.process_cpu_ns,
-            samples=self.samples,
-            lock_held=self.lock_held,
-            lines=tuple((*line, count) for line, count in self.lines.most_common(MOST_LINES)),
-        )
+Share = list[Sample]  # in one of the three
+
+
+def _summed(share: Share) -> LoopShare:
+    lines = Counter(one.line for one in share if one.line is not None)
+    return LoopShare(
+        ns=sum(one.ns for one in share),
+        cpu_ns=sum(one.cpu_ns for one in share),
+        process_cpu_ns=sum(one.process_cpu_ns for one in share),
+        samples=len(share),
+        lock_held=sum(one.lock_held for one in share),
+        lines=tuple((*line, count) for line, count in lines.most_common(MOST_LINES)),
+    )
 
 
 class LoopSampler:
@@ -84,7 +76,9 @@ class LoopSampler:
         self._stop = threading.Event()
         self._sampler = threading.Thread(target=self._run, daemon=True, name="fitdoctor-lines")
         self._interval = sys.getswitchinterval()
-        self.loading, self.step, self.own = Share(), Share(), Share()
+        self.loading: Share = []
+        self.step: Share = []
+        self.own: Share = []
         self._maker: Counter[Line] = Counter()
         self._calls: dict[Called, Share] = {}  # of the user's functions, by the loop itself
         self._step_lines: set[tuple[CodeType, int]] = set()
@@ -121,19 +115,16 @@ class LoopSampler:
             frame = sys._current_frames().get(self._thread)
             if frame is not None:
                 passed, own, process = (b - a for a, b in zip(last, now, strict=True))
-                share = self._look(frame)
-                share.ns += passed
-                share.cpu_ns += own
-                share.process_cpu_ns += process
-                share.samples += 1
-                share.lock_held += passed > (asked + LOCK_HELD_S) * 1e9
+                lock_held = passed > (asked + LOCK_HELD_S) * 1e9
+                share, line = self._look(frame)
+                share.append(Sample(passed, own, process, lock_held, line))
             last = now
 
     def _clocks(self) -> tuple[int, int, int]:
         own = time.clock_gettime_ns(self._clock)
         return time.perf_counter_ns(), own, time.process_time_ns()
 
-    def _look(self, frame: FrameType) -> Share:
+    def _look(self, frame: FrameType) -> tuple[Share, Line | None]:
         stack = list(_outwards(frame))
         # What a `for` around the body calls for its next element, if it does so now.
         pairs = itertools.pairwise(stack)
@@ -144,9 +135,7 @@ class LoopSampler:
         else:
             share = self._beside_loading(stack)
         user = next((one for one in stack if is_user_file(one.f_code.co_filename)), None)
-        if user is not None:
-            share.lines[_line_of(user, user.f_lineno)] += 1
-        return share
+        return share, None if user is None else _line_of(user, user.f_lineno)
 
     def _beside_loading(self, stack: list[FrameType]) -> Share:
         depth = next((n for n, one in enumerate(stack) if one.f_code in self._fors), None)
@@ -158,7 +147,7 @@ class LoopSampler:
             self._step_lines.add((caller.f_code, caller.f_lineno))
             return self.step
         called = (callee.f_code, caller.f_code, caller.f_lineno, in_framework)
-        return self._calls.setdefault(called, Share())
+        return self._calls.setdefault(called, [])
 
     def _is_read(self, callee: FrameType, caller: FrameType) -> bool:
         """Whether a `for` around the body asked `callee` for its next element.
@@ -213,9 +202,9 @@ class LoopSampler:
         self._sort_calls()
         maker = self._maker.most_common(1)
         return LoopLines(
-            loading=self.loading.result(),
-            step=self.step.result(),
-            own=self.own.result(),
+            loading=_summed(self.loading),
+            step=_summed(self.step),
+            own=_summed(self.own),
             iterations=iterations,
             maker=maker[0][0] if maker else None,
             native=self._work.to_record(),
@@ -226,11 +215,11 @@ class LoopSampler:
         for (function, code, line, in_framework), share in self._calls.items():
             steps = frozenset(one for where, one in self._step_lines if where is code)
             if function in self._returned_data and flows_into(code, line, steps):
-                self.loading.add(share)
+                self.loading.extend(share)
                 place = (function.co_filename, function.co_firstlineno, function.co_name)
-                self._maker[place] += share.samples
+                self._maker[place] += len(share)
             else:
-                (self.step if in_framework else self.own).add(share)
+                (self.step if in_framework else self.own).extend(share)
         self._calls = {}
 
 

@@ -16,7 +16,7 @@ from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe, Subject
 from fitdoctor.inside.seams.backends.randomness import global_state
 from fitdoctor.inside.seams.inputs import tf_edits
 from fitdoctor.inside.seams.inputs.generators import one_shot_source
-from fitdoctor.inside.seams.inputs.loop_source import loop_dataset
+from fitdoctor.inside.seams.inputs.loop_source import loop_source
 from fitdoctor.inside.seams.inputs.tf_stages import Stage
 
 Found = TypeVar("Found")
@@ -159,7 +159,7 @@ def _slow_dataset(context: Context) -> Any:
         adapter = slow_adapter(context, "tf.data")
         return None if adapter is None else adapter._dataset
     is_read = context.loop.marker == "tf.data" and context.found(LoaderAlone) is not None
-    return loop_dataset(context.loop) if is_read else None
+    return loop_source(context.loop) if is_read else None
 
 
 class PipelineProbe(Probe[Found]):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fitdoctor.contract.evidence.loading import InputFacts, LoaderAlone
+from fitdoctor.contract.limits import MOST_THREADS, THREADS_PER_CORE
 from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.ledger.cpu import cores_by_affinity
 from fitdoctor.inside.ledger.running_call import Call
 
 # Loading must explain this share of what a step takes longer than on a frozen batch.
@@ -35,3 +37,15 @@ def _loading_ns(call: Call, alone: LoaderAlone) -> float:
     """What loading may cost a step: bursts, and the start of each epoch, are part of it."""
     often = (call.epochs + 1) / max(1, call.steps)
     return sum(alone.ns) / max(1, len(alone.ns)) + often * alone.first_batch_ns
+
+
+def threads_for_waits() -> int:
+    """As many as may wait at the same time on these cores."""
+    return min(MOST_THREADS, THREADS_PER_CORE * cores_by_affinity())
+
+
+def waits_for_more_threads(context: Context, dataset: Any) -> bool:
+    """Whether a PyDataset waits, and has fewer workers than could wait at the same time."""
+    alone = context.found(LoaderAlone)
+    busy = alone.own_cores + alone.children_cores if alone is not None else 1.0
+    return bool(busy < IDLE_CORES and dataset.workers < threads_for_waits())

@@ -28,7 +28,7 @@ class StackSampler:
     def __init__(
         self, period_s: float = PERIOD_S, *, ignoring: frozenset[int] = frozenset()
     ) -> None:
-        """Prepare; nothing runs until `start`. Threads to ignore: see `in_user_code`."""
+        """Threads to ignore: see `in_user_code`."""
         self._period = period_s
         self._ignored = ignoring
         self._stop = threading.Event()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fitdoctor.contract.evidence.loading import AdapterFloor
 from fitdoctor.inside.lab.apparatus.slow_input import slow_adapter
 from fitdoctor.inside.lab.apparatus.windows import measure
@@ -14,22 +12,14 @@ from fitdoctor.inside.seams.inputs.second_reader import same_batch_again
 SECONDS = 0.6
 
 
-def adapter_floor(adapter: Any, backend: str) -> AdapterFloor:
-    """One batch over and over through Keras's adapter."""
-    batches = same_batch_again(adapter, backend, adapter.py_dataset[0])
-    next(batches)
-    return AdapterFloor(**measure(lambda: next(batches), seconds=SECONDS).fields())
-
-
 class HandOverOneBatch(Probe[AdapterFloor]):
-    finds = AdapterFloor
     phase = Phase.INPUT
 
     def wanted(self, context: Context) -> bool:
         return slow_adapter(context, "PyDataset") is not None
 
     def run(self, context: Context) -> AdapterFloor:
-        return adapter_floor(context.adapter, context.backend.name)
-
-
-PROBES = (HandOverOneBatch(),)
+        adapter = context.adapter
+        batches = same_batch_again(adapter, context.backend.name, adapter.py_dataset[0])
+        next(batches)
+        return AdapterFloor(**measure(lambda: next(batches), seconds=SECONDS).fields())

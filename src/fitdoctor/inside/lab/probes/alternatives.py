@@ -18,7 +18,6 @@ WARM_UP_CALLS = 3
 
 
 class AlternativesProbe(Probe[CallAlternatives]):
-    finds = CallAlternatives
     phase = Phase.CALLS
     subjects = frozenset({Subject.GROUP})
 
@@ -65,6 +64,3 @@ def _timed(backend: Backend, function: Callable[[], Any]) -> Timed:
     for _ in range(WARM_UP_CALLS):
         work()
     return measure(work, seconds=SECONDS).timed()
-
-
-PROBES = (AlternativesProbe(),)

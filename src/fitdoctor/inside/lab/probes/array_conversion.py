@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import Any
 
 from fitdoctor.contract.evidence.loading import ArrayConversion, InputFacts
-from fitdoctor.contract.limits import NS_PER_S
 from fitdoctor.inside.lab.apparatus.memory import available_bytes
+from fitdoctor.inside.lab.apparatus.windows import durations_ns
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 from fitdoctor.inside.seams.backends import batches
@@ -22,33 +21,46 @@ SMALLEST_BYTES = 16 * 2**20
 REPEATS = 3
 
 
-def array_conversion(backend: str, x: Any, y: Any) -> ArrayConversion:
-    """Time to convert the arrays as they are, and as they would be if cast beforehand."""
-    arrays = [leaf for leaf in batches.leaves((x, y)) if _is_array(leaf)]
-    total = sum(int(leaf.nbytes) for leaf in arrays)
-    if total < SMALLEST_BYTES:
-        raise NotAvailable("the arrays are too small to matter")
-    floatx = sys.modules["keras"].config.floatx()
-    largest = max(PART_BYTES, CONVERTED_SHARE * (available_bytes() or 0))
-    rows = max(1, int(min(1.0, largest / total) * len(arrays[0])))
-    part = [leaf[:rows] for leaf in arrays]
-    scale = total / max(1, sum(int(leaf.nbytes) for leaf in part))
-    cast = [leaf.astype(floatx) if _needs_cast(leaf, floatx) else leaf for leaf in part]
-    as_is, already_cast = (_seconds(backend, one) for one in (part, cast))
-    return ArrayConversion(
-        bytes=total,
-        cast_bytes=sum(int(leaf.nbytes) for leaf in arrays if _needs_cast(leaf, floatx)),
-        as_is_ns=round(as_is * scale * NS_PER_S),
-        cast_before_ns=round(already_cast * scale * NS_PER_S),
-        dtypes=tuple(sorted({str(leaf.dtype) for leaf in arrays})),
-        floatx=floatx,
-        cast_arguments=tuple(
-            name
-            for name, value in (("x", x), ("y", y))
-            if _is_array(value) and _needs_cast(value, floatx)
-        ),
-        per_epoch=conversions_per_epoch(backend),
-    )
+class ConvertArrays(Probe[ArrayConversion]):
+    """The user's arrays through Keras's adapter.
+
+    More calls may follow. Only then the start of each matters, which the rule asks.
+    """
+
+    phase = Phase.CALLS
+
+    def wanted(self, context: Context) -> bool:
+        facts = context.found(InputFacts)
+        return facts is not None and facts.kind == "arrays"
+
+    def run(self, context: Context) -> ArrayConversion:
+        backend, given = context.backend.name, context.fit.arguments
+        x, y = given.get("x"), given.get("y")
+        arrays = [leaf for leaf in batches.leaves((x, y)) if _is_array(leaf)]
+        total = sum(int(leaf.nbytes) for leaf in arrays)
+        if total < SMALLEST_BYTES:
+            raise NotAvailable("the arrays are too small to matter")
+        floatx = sys.modules["keras"].config.floatx()
+        largest = max(PART_BYTES, CONVERTED_SHARE * (available_bytes() or 0))
+        rows = max(1, int(min(1.0, largest / total) * len(arrays[0])))
+        part = [leaf[:rows] for leaf in arrays]
+        scale = total / max(1, sum(int(leaf.nbytes) for leaf in part))
+        cast = [leaf.astype(floatx) if _needs_cast(leaf, floatx) else leaf for leaf in part]
+        as_is, already_cast = (_usual_ns(backend, one) for one in (part, cast))
+        return ArrayConversion(
+            bytes=total,
+            cast_bytes=sum(int(leaf.nbytes) for leaf in arrays if _needs_cast(leaf, floatx)),
+            as_is_ns=round(as_is * scale),
+            cast_before_ns=round(already_cast * scale),
+            dtypes=tuple(sorted({str(leaf.dtype) for leaf in arrays})),
+            floatx=floatx,
+            cast_arguments=tuple(
+                name
+                for name, value in (("x", x), ("y", y))
+                if _is_array(value) and _needs_cast(value, floatx)
+            ),
+            per_epoch=conversions_per_epoch(backend),
+        )
 
 
 def _is_array(leaf: Any) -> bool:
@@ -60,31 +72,5 @@ def _needs_cast(leaf: Any, floatx: str) -> bool:
     return bool(leaf.dtype.kind == "f" and leaf.dtype.name != floatx)
 
 
-def _seconds(backend: str, arrays: list[Any]) -> float:
-    spent = []
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        converted(backend, arrays)
-        spent.append(time.perf_counter() - begin)
-    return sorted(spent)[REPEATS // 2]
-
-
-class ConvertArrays(Probe[ArrayConversion]):
-    """The user's arrays through Keras's adapter.
-
-    More calls may follow. Only then the start of each matters, which the rule asks.
-    """
-
-    finds = ArrayConversion
-    phase = Phase.CALLS
-
-    def wanted(self, context: Context) -> bool:
-        facts = context.found(InputFacts)
-        return facts is not None and facts.kind == "arrays"
-
-    def run(self, context: Context) -> ArrayConversion:
-        given = context.fit.arguments
-        return array_conversion(context.backend.name, given.get("x"), given.get("y"))
-
-
-PROBES = (ConvertArrays(),)
+def _usual_ns(backend: str, arrays: list[Any]) -> int:
+    return durations_ns(lambda: converted(backend, arrays), REPEATS)[REPEATS // 2]

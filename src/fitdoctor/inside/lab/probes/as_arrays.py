@@ -11,7 +11,6 @@ _HAND_ON = ("prefetch", "repeat", "with_options")
 
 
 class PickAsKeras(PipelineProbe[AsArrays]):
-    finds = AsArrays
     after = ("trial_chunks",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
@@ -25,6 +24,3 @@ class PickAsKeras(PipelineProbe[AsArrays]):
         shuffles = any(s.op == "shuffle" for s in bench.stages)
         dataset = keras_arrays.as_arrays(source.dataset, batch.settings["batch_size"], shuffles)
         return AsArrays(**bench.timed(dataset), stage=batch.number, source=source.number)
-
-
-PROBES = (PickAsKeras(),)

@@ -12,7 +12,6 @@ SMALLEST_BATCH = 4
 
 
 class MapWholeBatches(PipelineProbe[BatchFirst]):
-    finds = BatchFirst
     after = ("trial_cache_python",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
@@ -33,6 +32,3 @@ class MapWholeBatches(PipelineProbe[BatchFirst]):
         agreed = tf_edits.batched_either_way(batch, maps, source)
         fields = bench.timed(dataset)
         return BatchFirst(**fields, stage=maps[0].number, same=agreed.same, close=agreed.close)
-
-
-PROBES = (MapWholeBatches(),)

@@ -47,7 +47,6 @@ class BatchScalingProbe(Probe[BatchScaling]):
     more general, and so a little different for the rest of the training.
     """
 
-    finds = BatchScaling
     phase = Phase.HOST
 
     def wanted(self, context: Context) -> bool:
@@ -71,7 +70,6 @@ class BatchScalingProbe(Probe[BatchScaling]):
 class PartOfBatchProbe(Probe[PartOfBatch]):
     """The step on a quarter of the batch alone: where a device has too little memory for more."""
 
-    finds = PartOfBatch
     phase = Phase.DEVICE
     after = ("device", "device_time")
 
@@ -112,6 +110,3 @@ def _widen(
 def _time(context: Context, function: Callable[..., Any], batch: Any) -> Windows:
     stepper = context.backend.stepper(context.fit, function, batch, context.result)
     return time_steps(stepper, 1, SECONDS)
-
-
-PROBES = (BatchScalingProbe(), PartOfBatchProbe())

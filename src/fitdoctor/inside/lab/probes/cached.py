@@ -21,7 +21,6 @@ Kept = TypeVar("Kept", Cached, CachedPython)
 class KeepInMemory(PipelineProbe[Cached]):
     """A cache after the last stage whose output is worth keeping."""
 
-    finds = Cached
     after = ("trial_reads",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
@@ -34,7 +33,6 @@ class KeepInMemory(PipelineProbe[Cached]):
 class KeepPythonInMemory(PipelineProbe[CachedPython]):
     """The same, where it is Python that does the work."""
 
-    finds = CachedPython
     after = ("trial_packed",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
@@ -67,6 +65,3 @@ def _cached(bench: PipelineBench, kind: type[Kept]) -> Kept:
     )
     changed["first_ns"] = 0  # of a full cache; here the first batch was still being made
     return kind(**changed, **facts, element_bytes=size, available_bytes=free)
-
-
-PROBES = (KeepInMemory(), KeepPythonInMemory())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.contract.evidence.model import ChangedCopy
-from fitdoctor.inside.lab.apparatus.changed_steps import Copies
-from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
+from fitdoctor.inside.lab.apparatus.frozen_steps import Copies, compiled_step_ns
 from fitdoctor.inside.lab.apparatus.layer_cost import cost, dominant, timed_layers
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.lab.probes.recurrent_settings import unrolled_layers
-from fitdoctor.inside.seams.models.clones import Change, output_layers
+from fitdoctor.inside.seams.models.clones import Rebuild, output_layers
 
 # A layer below half of the layers' time is not what a step waits for.
 DOMINANT_SHARE = 0.5
@@ -21,16 +19,15 @@ GROUPED_SHARE = 0.2
 # Real over frozen step up to which the step itself is the limit.
 AT_CEILING = 1.2
 
-LayerChange = Callable[[Any], Any]  # another layer in its place, or None to keep it
 _COPIES = "copies"
 
 
-def wanted_changes(context: Context) -> dict[str, LayerChange]:
+def wanted_changes(context: Context) -> dict[str, Rebuild]:
     """The changes worth trying, by key."""
     step_ns = compiled_step_ns(context)
     if step_ns is None:
         return {}
-    found: dict[str, LayerChange] = {"rolled": _rolled} if unrolled_layers(context) else {}
+    found: dict[str, Rebuild] = {"rolled": _rolled} if unrolled_layers(context) else {}
     rows = timed_layers(context)
     if not any(cost(row) for row in rows):
         return found
@@ -50,8 +47,7 @@ def wanted_changes(context: Context) -> dict[str, LayerChange]:
 class UnchangedCopyProbe(Probe[ChangedCopy]):
     """The measure for all changed copies."""
 
-    finds = ChangedCopy
-    key = "as_is"
+    keys = ("as_is",)
     phase = Phase.COPIES
 
     def wanted(self, context: Context) -> bool:
@@ -64,18 +60,15 @@ class UnchangedCopyProbe(Probe[ChangedCopy]):
 class ChangedCopyProbe(Probe[ChangedCopy]):
     """A copy with one change, beside the unchanged one."""
 
-    finds = ChangedCopy
     phase = Phase.COPIES
+    keys = ("rolled", "ungrouped", "half", "quarter", "gru")
     after = ("copy_as_is",)
-
-    def __init__(self, key: str) -> None:
-        self.key = key
 
     def wanted(self, context: Context) -> bool:
         return self.key in wanted_changes(context)
 
     def run(self, context: Context) -> ChangedCopy:
-        change = Change(layer=wanted_changes(context)[self.key])
+        change = wanted_changes(context)[self.key]
         return context.shared(_COPIES, lambda: Copies(context)).changed(change)
 
 
@@ -91,7 +84,7 @@ def _ungrouped(layer: Any) -> Any:
     return type(layer).from_config({**layer.get_config(), "groups": 1})
 
 
-def _narrowed(name: str, factor: int) -> LayerChange:
+def _narrowed(name: str, factor: int) -> Rebuild:
     def narrow(layer: Any) -> Any:
         if layer.name != name:
             return None
@@ -110,7 +103,3 @@ def _as_gru(layer: Any) -> Any:
     config = layer.get_config()
     kept = ("name", "units", "return_sequences", "go_backwards", "dropout", "recurrent_dropout")
     return sys.modules["keras"].layers.GRU(**{key: config[key] for key in kept if key in config})
-
-
-KEYS = ("rolled", "ungrouped", "half", "quarter", "gru")
-PROBES = (UnchangedCopyProbe(), *(ChangedCopyProbe(key) for key in KEYS))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from fitdoctor.contract.evidence.model import ChangedStep
 from fitdoctor.contract.limits import LARGE_TABLE_WEIGHTS
-from fitdoctor.inside.lab.apparatus.changed_steps import step_under
-from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
+from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns, step_under
 from fitdoctor.inside.lab.apparatus.layer_cost import costliest_layer, timed_layers
 from fitdoctor.inside.lab.apparatus.model_pass import is_users_code
 from fitdoctor.inside.lab.context import Context
@@ -19,7 +18,6 @@ from fitdoctor.inside.seams.backends.model_state import all_layers
 from fitdoctor.inside.seams.models.contexts import Context as ModelChange
 from fitdoctor.inside.seams.models.contexts import (
     as_native_operations,
-    in_float32,
     in_policy,
     with_optimizer,
     without_metrics,
@@ -31,33 +29,6 @@ METRICS_STEP_NS = 30_000_000
 # Half precision speeds up arithmetic; shorter steps have little of it.
 PRECISION_STEP_NS = 3_000_000
 LOW_PRECISION = ("float16", "bfloat16")
-
-
-class ChangedStepProbe(Probe[ChangedStep]):
-    """The step with one change that needs no other layers, beside the step as it is."""
-
-    finds = ChangedStep
-    phase = Phase.MODEL
-
-    def __init__(
-        self,
-        key: str,
-        is_suspected: Callable[[Context, float], bool],
-        change: Callable[[Context, Any], ModelChange],
-    ) -> None:
-        """`is_suspected` gets the step's length as well, `change` the model."""
-        self.key = key
-        self._is_suspected = is_suspected
-        self._change = change
-
-    def wanted(self, context: Context) -> bool:
-        step_ns = compiled_step_ns(context)
-        if step_ns is None or context.fit.executions != 1:
-            return False
-        return self._is_suspected(context, step_ns)
-
-    def run(self, context: Context) -> ChangedStep:
-        return ChangedStep(**step_under(context, lambda model: self._change(context, model)))
 
 
 def _native_layer(context: Context) -> Any:
@@ -98,29 +69,45 @@ def _may_metrics_matter(context: Context, step_ns: float) -> bool:
     return step_ns < METRICS_STEP_NS or users
 
 
-PROBES = (
-    ChangedStepProbe(
-        "native",
+class Change(NamedTuple):
+    """One change of the model that needs no other layers."""
+
+    is_suspected: Callable[[Context, float], bool]  # gets the step's length as well
+    make: Callable[[Context, Any], ModelChange]  # gets the model as well
+
+
+CHANGES = {
+    "native": Change(
         lambda context, _: _native_layer(context) is not None,
         lambda context, _: as_native_operations(_native_layer(context)),
     ),
-    ChangedStepProbe(
-        "float32",
+    "float32": Change(
         lambda context, _: _is_low_precision(context),
-        lambda _, model: in_float32(model),
+        lambda _, model: in_policy(model, "float32"),
     ),
-    ChangedStepProbe(
-        "bfloat16",
-        _is_slow_in_float32,
-        lambda _, model: in_policy(model, "mixed_bfloat16"),
-    ),
-    ChangedStepProbe("sgd", _updates_large_table, lambda _, model: with_optimizer(model, "sgd")),
-    ChangedStepProbe(
-        "without_metrics", _may_metrics_matter, lambda _, model: without_metrics(model)
-    ),
-    ChangedStepProbe(
-        "fused",
+    "bfloat16": Change(_is_slow_in_float32, lambda _, model: in_policy(model, "mixed_bfloat16")),
+    "sgd": Change(_updates_large_table, lambda _, model: with_optimizer(model, "sgd")),
+    "without_metrics": Change(_may_metrics_matter, lambda _, model: without_metrics(model)),
+    "fused": Change(
         lambda context, _: bool(dropping_layers(context)),
         lambda _, model: without_recurrent_dropout(model),
     ),
-)
+}
+
+
+class ChangedStepProbe(Probe[ChangedStep]):
+    """The step with one change, in turns with the step as it is."""
+
+    keys = tuple(CHANGES)
+    phase = Phase.MODEL
+
+    def wanted(self, context: Context) -> bool:
+        step_ns = compiled_step_ns(context)
+        # A step function of several steps cannot be compared with.
+        if step_ns is None or context.fit.executions != 1:
+            return False
+        return CHANGES[self.key].is_suspected(context, step_ns)
+
+    def run(self, context: Context) -> ChangedStep:
+        change = CHANGES[self.key]
+        return ChangedStep(**step_under(context, lambda model: change.make(context, model)))

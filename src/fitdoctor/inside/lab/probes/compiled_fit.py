@@ -7,8 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from fitdoctor.contract.evidence.step import CompiledFit
-from fitdoctor.inside.lab.apparatus.frozen_steps import own_stepper, time_steps
-from fitdoctor.inside.lab.apparatus.loop_steps import SECONDS, keras_callbacks, time_in_loop
+from fitdoctor.inside.lab.apparatus.frozen_steps import (
+    SECONDS,
+    keras_callbacks,
+    own_stepper,
+    time_in_loop,
+    time_steps,
+)
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.seams.watch.eager_switch import Switch, eager_switch, place_of_switch
@@ -19,7 +24,6 @@ class CompiledFitProbe(Probe[CompiledFit]):
     another thread; both together are what the user would get.
     """
 
-    finds = CompiledFit
     phase = Phase.HOST
 
     def wanted(self, context: Context) -> bool:
@@ -55,6 +59,3 @@ def _compiling(switch: Switch | None) -> Iterator[None]:
     finally:
         if switch is not None:
             switch.turn(False)
-
-
-PROBES = (CompiledFitProbe(),)

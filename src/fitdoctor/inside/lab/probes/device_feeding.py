@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
 from fitdoctor.contract.evidence.device import Device
-from fitdoctor.inside.lab.apparatus.transfer import batch_bytes, transfer_ns
+from fitdoctor.inside.lab.apparatus.windows import durations_ns
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend
-from fitdoctor.inside.seams.backends.device import device_facts
+from fitdoctor.inside.seams.backends.device import device_facts, host_copy, sender
 
 FACTOR = 4
 PICKS = 5
@@ -22,12 +20,12 @@ PICKS = 5
 WIDE = 16
 # for a larger copy, a quarter of it shows that.
 WIDE_BYTES = 1 << 26
+COPIES = 5
 
 
 class DeviceProbe(Probe[Device]):
     """What Keras computes on; on a GPU also what feeding it takes."""
 
-    finds = Device
     phase = Phase.DEVICE
     on_spread_models = True
     needs_quiet = False
@@ -71,16 +69,16 @@ def _pick_ns(arrays: Any, rows: int) -> int | None:
         return None
     # A generator of its own: the user's random numbers are not touched.
     order = numpy.random.default_rng(0).permutation(len(leaves[0]))[:rows]
-    return _median_ns(lambda: [leaf[order] for leaf in leaves])
+    return durations_ns(lambda: [leaf[order] for leaf in leaves], PICKS)[PICKS // 2]
 
 
-def _median_ns(work: Callable[[], Any]) -> int:
-    times = []
-    for _ in range(PICKS):
-        begin = time.perf_counter_ns()
-        work()
-        times.append(time.perf_counter_ns() - begin)
-    return sorted(times)[PICKS // 2]
+def batch_bytes(batch: Any) -> int:
+    """Of all tensors of a batch."""
+    return sum(int(getattr(leaf, "nbytes", 0) or 0) for leaf in batches.leaves(batch))
 
 
-PROBES = (DeviceProbe(),)
+def transfer_ns(backend: str, batch: Any) -> int:
+    """One batch from the host's memory to the device."""
+    arrays, send = host_copy(batch), sender(backend)
+    send(arrays)
+    return durations_ns(lambda: send(arrays), COPIES)[COPIES // 2]

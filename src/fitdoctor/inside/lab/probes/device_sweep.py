@@ -7,9 +7,9 @@ from typing import Any
 from fitdoctor.contract.evidence.device import DeviceSweep
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.inside.lab.apparatus.frozen_steps import time_steps
-from fitdoctor.inside.lab.apparatus.transfer import batch_bytes, transfer_ns
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe, Subject
+from fitdoctor.inside.lab.probes.device_feeding import batch_bytes, transfer_ns
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.device import device_facts
 
@@ -22,7 +22,6 @@ MOST_BYTES = 2 * 1024**3
 
 
 class DeviceSweepProbe(Probe[DeviceSweep]):
-    finds = DeviceSweep
     phase = Phase.DEVICE
     subjects = frozenset({Subject.SWEEP})
     longest_s = 240.0  # each batch size is compiled again
@@ -67,6 +66,3 @@ def _scaled(backend: Backend, batch: Any, rows: int, size: int) -> Any:
     if size <= rows:
         return backend.cut(batch, size)
     return backend.cut(backend.widen(batch, -(-size // rows)), size)
-
-
-PROBES = (DeviceSweepProbe(),)

@@ -20,7 +20,6 @@ class DeviceTimeProbe(Probe[DeviceTime]):
     frozen batch, timed without it.
     """
 
-    finds = DeviceTime
     phase = Phase.DEVICE
     after = ("device",)
     needs_quiet = False
@@ -48,6 +47,3 @@ class DeviceTimeProbe(Probe[DeviceTime]):
             copy_ns=seen.copy_ns / steps,
             kernels=seen.kernels / steps,
         )
-
-
-PROBES = (DeviceTimeProbe(),)

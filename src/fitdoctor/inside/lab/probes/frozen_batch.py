@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fitdoctor.contract.evidence.step import FrozenAgain, FrozenBatch, FrozenInLoop
-from fitdoctor.inside.lab.apparatus.frozen_steps import own_stepper, time_steps
-from fitdoctor.inside.lab.apparatus.loop_steps import (
+from fitdoctor.inside.lab.apparatus.frozen_steps import (
     LOOP_SECONDS,
     WARM_UP_SECONDS,
     keras_callbacks,
+    own_stepper,
     time_in_loop,
+    time_steps,
 )
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe, Subject
@@ -22,7 +23,6 @@ LOOP_STEP_NS = 5_000_000
 class FrozenBatchProbe(Probe[FrozenBatch]):
     """The user's own compiled step on the frozen batch, which later probes use as well."""
 
-    finds = FrozenBatch
     phase = Phase.STEP
     subjects = frozenset({Subject.FIT, Subject.SWEEP})
     on_spread_models = True
@@ -41,7 +41,6 @@ class FrozenBatchProbe(Probe[FrozenBatch]):
 class FrozenAgainProbe(Probe[FrozenAgain]):
     """A shared machine's pace changes within seconds: measured twice, apart, it shows."""
 
-    finds = FrozenAgain
     phase = Phase.STEP_AGAIN
 
     def wanted(self, context: Context) -> bool:
@@ -56,7 +55,6 @@ class FrozenAgainProbe(Probe[FrozenAgain]):
 class FrozenInLoopProbe(Probe[FrozenInLoop]):
     """The frozen batch inside Keras's loop: what data in memory would leave of a tiny step."""
 
-    finds = FrozenInLoop
     phase = Phase.STEP_AGAIN
     after = ("frozen_again",)
 
@@ -70,6 +68,3 @@ class FrozenInLoopProbe(Probe[FrozenInLoop]):
         callbacks = keras_callbacks(call.model, add_history=True, add_progbar=False)
         windows = time_in_loop(callbacks, call.model, stepper, call.executions, LOOP_SECONDS)
         return FrozenInLoop(**windows.fields())
-
-
-PROBES = (FrozenBatchProbe(), FrozenAgainProbe(), FrozenInLoopProbe())

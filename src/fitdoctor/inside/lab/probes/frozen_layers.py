@@ -18,24 +18,22 @@ from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 from fitdoctor.inside.lab.probes.layers import LAYER_STEP_NS
 from fitdoctor.inside.seams.backends.model_state import all_layers
-from fitdoctor.inside.seams.models.graph_nodes import nodes_kept
+from fitdoctor.inside.seams.models.clones import nodes_kept
 
 SECONDS = 0.8
 WARM_UP_CALLS = 2
 
 
 class FrozenLayersProbe(Probe[WithoutFrozenLayers]):
-    finds = WithoutFrozenLayers
     phase = Phase.COPIES
 
     def wanted(self, context: Context) -> bool:
-        step_ns = compiled_step_ns(context)
-        if step_ns is None or step_ns < LAYER_STEP_NS:
-            return False
-        return has_frozen_layers(context.fit.model)
+        is_long = (compiled_step_ns(context) or 0.0) >= LAYER_STEP_NS
+        return is_long and has_frozen_layers(context.fit.model)
 
     def run(self, context: Context) -> WithoutFrozenLayers:
         model = context.fit.model
+        # A model of the same layers reads their variables, which JAX keeps elsewhere in a fit.
         context.backend.hold_state(model, context.result)
         return without_frozen_layers(model, context.batch, loss_of(context))
 
@@ -99,6 +97,3 @@ def _is_random(layer: Any) -> bool:
     """Keras's random layers, and the user's that follow their example, have a seed generator."""
     inner = [layer, *all_layers(layer)]
     return any(getattr(one, "seed_generator", None) is not None for one in inner)
-
-
-PROBES = (FrozenLayersProbe(),)

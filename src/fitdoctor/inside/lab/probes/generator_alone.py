@@ -39,7 +39,6 @@ def generator_alone(dataset: Any) -> GeneratorAlone:
 
 
 class ReadGenerator(PipelineProbe[GeneratorAlone]):
-    finds = GeneratorAlone
     after = ("trial_arrays",)
     needs_whole = False
 
@@ -51,6 +50,3 @@ class ReadGenerator(PipelineProbe[GeneratorAlone]):
         if source is None:
             raise NotAvailable("the pipeline has no generator")
         return generator_alone(source.dataset)
-
-
-PROBES = (ReadGenerator(),)

@@ -8,7 +8,6 @@ from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 
 
 class TimesInPlace(Probe[GeneratorInPlace]):
-    finds = GeneratorInPlace
     phase = Phase.FACTS
     on_spread_models = True
     needs_quiet = False
@@ -21,6 +20,3 @@ class TimesInPlace(Probe[GeneratorInPlace]):
         if source is None or not source.count:
             raise NotAvailable("the data is no generator")
         return GeneratorInPlace(source.count, source.wall_ns, source.cpu_ns, source.native)
-
-
-PROBES = (TimesInPlace(),)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Any
 
 from fitdoctor.contract.evidence.loading import Hdf5ReadCost
 from fitdoctor.contract.limits import MEMORY_SHARE
 from fitdoctor.inside.lab.apparatus.memory import available_bytes
 from fitdoctor.inside.lab.apparatus.slow_input import loading_explains_loss
+from fitdoctor.inside.lab.apparatus.windows import durations_ns
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 from fitdoctor.inside.seams.inputs.hdf5 import Hdf5Reads
@@ -19,15 +19,6 @@ BLOCKS = 12  # contiguous blocks read for comparison
 # Of a dataset that are read into memory for a trial.
 MOST_ROWS = 2048
 MOST_BYTES = 1 << 26
-
-
-class _InMemory(TypedDict):
-    """What the rows would cost from memory, and whether the dataset fits into it."""
-
-    memory_ns: int
-    bytes: int
-    bytes_per_row: int
-    fits: bool
 
 
 def hdf5_reads(reads: Hdf5Reads, steps: int) -> Hdf5ReadCost:
@@ -44,8 +35,10 @@ def hdf5_reads(reads: Hdf5Reads, steps: int) -> Hdf5ReadCost:
             blocks += _block_ns(file[one.name], max(1, round(one.rows / steps)))
     with h5py.File(heaviest.file, "r") as file:
         dataset = file[heaviest.name]
-        chunks, compression = dataset.chunks, dataset.compression
-        memory = _in_memory(dataset, rows)
+        chunks, compression, size = dataset.chunks, dataset.compression, int(dataset.nbytes)
+        row_bytes = max(1, size // max(1, dataset.shape[0]))
+        memory_ns = _memory_ns(dataset, rows, row_bytes)
+    free = available_bytes()
     opened = heaviest.opened if heaviest.openings == 1 else None
     return Hdf5ReadCost(
         ns=round(sum(one.ns for one in datasets) / steps),
@@ -59,23 +52,19 @@ def hdf5_reads(reads: Hdf5Reads, steps: int) -> Hdf5ReadCost:
         dataset=heaviest.name,
         opened_file=opened.file if opened else None,
         opened_line=opened.line if opened else None,
-        **memory,
+        memory_ns=memory_ns,
+        bytes=size,
+        bytes_per_row=row_bytes,
+        fits=free is not None and size <= MEMORY_SHARE * free,
     )
 
 
-def _in_memory(dataset: Any, rows: int) -> _InMemory:
+def _memory_ns(dataset: Any, rows: int, row_bytes: int) -> int:
     numpy = sys.modules["numpy"]
-    row_bytes = max(1, dataset.nbytes // max(1, dataset.shape[0]))
     part = dataset[: max(1, min(dataset.shape[0], MOST_ROWS, MOST_BYTES // row_bytes))]
     generator = numpy.random.default_rng(0)
     chosen = [numpy.sort(generator.integers(0, len(part), rows)) for _ in range(BLOCKS)]
-    free = available_bytes()
-    return _InMemory(
-        memory_ns=_median_ns(lambda block: part[chosen[block]]),
-        bytes=int(dataset.nbytes),
-        bytes_per_row=int(row_bytes),
-        fits=free is not None and dataset.nbytes <= MEMORY_SHARE * free,
-    )
+    return _median_ns(lambda block: part[chosen[block]])
 
 
 def _block_ns(dataset: Any, rows: int) -> int:
@@ -89,16 +78,11 @@ def _block_ns(dataset: Any, rows: int) -> int:
 
 
 def _median_ns(read: Callable[[int], Any]) -> int:
-    spent = []
-    for block in range(BLOCKS):
-        begin = time.perf_counter_ns()
-        read(block)
-        spent.append(time.perf_counter_ns() - begin)
-    return sorted(spent)[len(spent) // 2]
+    blocks = iter(range(BLOCKS))
+    return durations_ns(lambda: read(next(blocks)), BLOCKS)[BLOCKS // 2]
 
 
 class ReadRowsAgain(Probe[Hdf5ReadCost]):
-    finds = Hdf5ReadCost
     phase = Phase.INPUT
     after = ("stages", "record_files", "trial_busy_threads")
 
@@ -109,6 +93,3 @@ class ReadRowsAgain(Probe[Hdf5ReadCost]):
         # A running call is not in the line's total yet.
         running = context.fit.steps if context.arguments else 0
         return hdf5_reads(context.hdf5, context.workload.steps + running)
-
-
-PROBES = (ReadRowsAgain(),)

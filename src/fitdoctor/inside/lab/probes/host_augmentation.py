@@ -13,7 +13,7 @@ from typing import Any
 
 from fitdoctor.contract.evidence.loading import AugmentationInLoader, InputFacts
 from fitdoctor.contract.evidence.model import ChangedStep
-from fitdoctor.inside.lab.apparatus.changed_steps import step_under
+from fitdoctor.inside.lab.apparatus.frozen_steps import step_under
 from fitdoctor.inside.lab.apparatus.slow_input import slow_adapter
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
@@ -21,7 +21,7 @@ from fitdoctor.inside.patches import Patches
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.model_state import all_layers
-from fitdoctor.inside.seams.inputs.batch_maker import batch_maker
+from fitdoctor.inside.seams.inputs.second_reader import batch_maker
 from fitdoctor.inside.seams.models.contexts import with_layers_in_front
 
 BATCHES = 3
@@ -39,12 +39,9 @@ class LayersInLoader:
 
     def watch(self, make_batch: Callable[[], Any]) -> None:
         """Make one batch with Keras's base layer patched."""
-        patches = Patches()
-        patches.replace(sys.modules["keras"].layers.Layer, "__call__", self._timed)
-        try:
+        with Patches() as patches:
+            patches.replace(sys.modules["keras"].layers.Layer, "__call__", self._timed)
             make_batch()
-        finally:
-            patches.undo()
 
     def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(layer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -119,7 +116,6 @@ def _random_layers(context: Context) -> list[Any]:
 class AugmentInLoader(Probe[AugmentationInLoader]):
     """Batches made in this thread, with Keras's layers watched."""
 
-    finds = AugmentationInLoader
     phase = Phase.INPUT
     after = ("hdf5_reads",)
 
@@ -137,8 +133,7 @@ class AugmentInLoader(Probe[AugmentationInLoader]):
 class AugmentInModel(Probe[ChangedStep]):
     """The same layers as part of the compiled step."""
 
-    finds = ChangedStep
-    key = "augmented"
+    keys = ("augmented",)
     phase = Phase.INPUT
     after = ("augmentation",)
 
@@ -147,6 +142,3 @@ class AugmentInModel(Probe[ChangedStep]):
 
     def run(self, context: Context) -> ChangedStep:
         return in_model(context, _random_layers(context))
-
-
-PROBES = (AugmentInLoader(), AugmentInModel())

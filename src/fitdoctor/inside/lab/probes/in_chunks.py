@@ -11,7 +11,6 @@ MANY_ELEMENTS = 4
 
 
 class CrossInChunks(PipelineProbe[InChunks]):
-    finds = InChunks
     after = ("trial_early_skip",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
@@ -24,6 +23,3 @@ class CrossInChunks(PipelineProbe[InChunks]):
         source = bench.stages[-1]
         fields = bench.timed(tf_edits.in_chunks(bench.dataset, source))
         return InChunks(**fields, stage=source.number, repeats=bench.repeats(source))
-
-
-PROBES = (CrossInChunks(),)

@@ -12,7 +12,6 @@ from fitdoctor.inside.seams.inputs.loop_source import describe_loop_source
 class DescribeInput(Probe[InputFacts]):
     """Reads Keras's data adapter, or the loop's loader; nothing is run."""
 
-    finds = InputFacts
     phase = Phase.FACTS
     subjects = frozenset({Subject.FIT, Subject.LOOP})
     on_spread_models = True
@@ -24,6 +23,3 @@ class DescribeInput(Probe[InputFacts]):
         if context.adapter is None:
             raise NotAvailable("Keras's data adapter was not seen")
         return describe_input(context.adapter, context.fit.arguments.get("x"))
-
-
-PROBES = (DescribeInput(),)

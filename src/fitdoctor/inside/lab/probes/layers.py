@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from fitdoctor.contract.evidence.model import Layers, LayerTime
 from fitdoctor.inside.lab.apparatus import arithmetic
-from fitdoctor.inside.lab.apparatus.compiled_alone import timed_alone
 from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
-from fitdoctor.inside.lab.apparatus.layer_timer import Forward, forward_times
+from fitdoctor.inside.lab.apparatus.layer_timer import Forward, forward_times, timed_alone
 from fitdoctor.inside.lab.apparatus.model_pass import forward_pass, variable_values
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
@@ -46,26 +45,31 @@ Row = tuple[LayerTime, Forward]
 
 
 class LayersProbe(Probe[Layers]):
-    finds = Layers
     phase = Phase.LAYERS
 
     def wanted(self, context: Context) -> bool:
-        step_ns = compiled_step_ns(context)
-        return step_ns is not None and step_ns >= shortest_step_ns(context)
+        return (compiled_step_ns(context) or 0.0) >= shortest_step_ns(context)
 
     def run(self, context: Context) -> Layers:
+        """On the whole batch and on a part of it.
+
+        Called eagerly, each layer has a fixed cost beside its arithmetic. The difference
+        between the whole batch and a part of it leaves that cost out.
+        """
         backend, batch = context.backend, context.batch
-        rows = backend.rows(batch)
-        size = rows // PART if rows is not None else 0
+        full = forward_times(backend, forward_pass(context, batch))
+        whole = backend.rows(batch) or 1
+        size = whole // PART
         part = forward_pass(context, backend.cut(batch, size)) if size else None
-        return layer_costs(
-            backend,
-            context.fit.model,
-            forward_pass(context, batch),
-            part,
-            size / rows if rows else 0.0,
-            variable_values(context),
-        )
+        less = forward_times(backend, part) if part is not None else {}
+        rows: list[Row] = []
+        for key, forward in full.items():
+            fixed = less[key].ns if key in less else 0
+            ns = max(0, round((forward.ns - fixed) / (1 - size / whole))) if less else forward.ns
+            rows.append((_row(forward, ns, is_model=forward.layer is context.fit.model), forward))
+        rows.sort(key=lambda pair: -pair[0].ns)
+        timed = _with_times_alone(backend, rows, variable_values(context))
+        return Layers(layers=timed[:MAX_ROWS], without_fixed_price=bool(less))
 
 
 def shortest_step_ns(context: Context) -> float:
@@ -77,39 +81,6 @@ def shortest_step_ns(context: Context) -> float:
     if not any(_is_users(layer) for layer in inner):
         return LAYER_STEP_NS
     return USERS_STEP_NS[context.backend.name]
-
-
-def layer_costs(
-    backend: Backend,
-    model: Any,
-    whole: Callable[[], Any],
-    part: Callable[[], Any] | None,
-    share: float,
-    values: dict[int, Any],
-) -> Layers:
-    """Forward time of every layer, and the whole step of the costly ones.
-
-    Called eagerly, each layer has a fixed cost beside its arithmetic. The difference
-    between the whole batch and a part of it (`share` of its rows) leaves that cost out.
-
-    Args:
-        backend: Keras's backend.
-        model: The user's model.
-        whole: A forward pass of the frozen batch.
-        part: The same of a part of it.
-        share: That part's share of the rows.
-        values: Variables' values by id, see `layer_step`.
-    """
-    full = forward_times(backend, whole)
-    less = forward_times(backend, part) if part is not None else {}
-    rows: list[Row] = []
-    for key, forward in full.items():
-        fixed = less[key].ns if key in less else 0
-        ns = max(0, round((forward.ns - fixed) / (1 - share))) if less else forward.ns
-        rows.append((_row(forward, ns, is_model=forward.layer is model), forward))
-    rows.sort(key=lambda pair: -pair[0].ns)
-    timed = _with_times_alone(backend, rows, values)
-    return Layers(layers=timed[:MAX_ROWS], without_fixed_price=bool(less))
 
 
 def _with_times_alone(
@@ -213,6 +184,3 @@ def _is_users(layer: Any) -> bool:
     module = sys.modules.get(type(layer).__module__)
     file = getattr(module, "__file__", None)
     return file is not None and is_user_file(file)
-
-
-PROBES = (LayersProbe(),)

@@ -69,17 +69,11 @@ def _varies(windows: Windows) -> bool:
 
 def _bytes(batch: Any) -> int | None:
     """Bytes of one batch, where every leaf has a known size."""
-    total = 0
-    for leaf in batches.leaves(batch):
-        size = getattr(leaf, "nbytes", None)
-        if size is None:
-            return None
-        total += int(size)
-    return total
+    sizes: list[Any] = [getattr(leaf, "nbytes", None) for leaf in batches.leaves(batch)]
+    return None if None in sizes else sum(map(int, sizes))
 
 
 class ReadAlone(Probe[LoaderAlone]):
-    finds = LoaderAlone
     phase = Phase.LOADING
     subjects = frozenset({Subject.FIT, Subject.LOOP})
 
@@ -96,6 +90,3 @@ class ReadAlone(Probe[LoaderAlone]):
         if loop is not None:
             return loader_alone(lambda: fresh_loop_source(loop))
         return loader_alone(lambda: context.backend.fresh_loader(context.fit))
-
-
-PROBES = (ReadAlone(),)

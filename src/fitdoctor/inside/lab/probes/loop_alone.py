@@ -7,8 +7,13 @@ no faster step makes training faster than this.
 from __future__ import annotations
 
 from fitdoctor.contract.evidence.step import LoopAlone
-from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns, time_steps
-from fitdoctor.inside.lab.apparatus.loop_steps import LOOP_SECONDS, keras_callbacks, time_in_loop
+from fitdoctor.inside.lab.apparatus.frozen_steps import (
+    LOOP_SECONDS,
+    compiled_step_ns,
+    keras_callbacks,
+    time_in_loop,
+    time_steps,
+)
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 
@@ -18,7 +23,6 @@ HIDDEN_STEP_NS = 1_000_000
 
 
 class LoopAloneProbe(Probe[LoopAlone]):
-    finds = LoopAlone
     phase = Phase.HOST
 
     def wanted(self, context: Context) -> bool:
@@ -37,6 +41,3 @@ class LoopAloneProbe(Probe[LoopAlone]):
         callbacks = keras_callbacks(model, add_history=True, add_progbar=False)
         in_loop = time_in_loop(callbacks, model, stepper, 1, LOOP_SECONDS)
         return LoopAlone(**in_loop.fields(), alone=alone.timed())
-
-
-PROBES = (LoopAloneProbe(),)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import Any
 
 from fitdoctor.contract.evidence.model import MachineCeiling
 from fitdoctor.inside.lab.apparatus.layer_cost import timed_layers
+from fitdoctor.inside.lab.apparatus.windows import durations_ns
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.seams.backends.base import Backend
@@ -20,7 +20,6 @@ REPEATS = 4
 class MachineCeilingProbe(Probe[MachineCeiling]):
     """Floating-point operations and bytes per second, the best of a few tries."""
 
-    finds = MachineCeiling
     phase = Phase.LAYERS
     after = ("layers",)
     needs_quiet = False
@@ -42,19 +41,11 @@ class MachineCeilingProbe(Probe[MachineCeiling]):
 
 def _best(backend: Backend, work: Any) -> float:
     backend.wait_for(work())
-    times = []
-    for _ in range(REPEATS):
-        begin = time.perf_counter_ns()
+
+    def timed() -> None:
         result = work()
-        _finish(backend, result)
-        times.append(time.perf_counter_ns() - begin)
-    return float(min(times))
+        # Copying a large result out would be part of the time; on TensorFlow's CPU it is done.
+        if backend.name != "tensorflow":
+            backend.wait_for(result)
 
-
-def _finish(backend: Backend, result: Any) -> None:
-    # Copying a large result out would be part of the time; on TensorFlow's CPU it is done.
-    if backend.name != "tensorflow":
-        backend.wait_for(result)
-
-
-PROBES = (MachineCeilingProbe(),)
+    return float(min(durations_ns(timed, REPEATS)))

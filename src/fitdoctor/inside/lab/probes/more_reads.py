@@ -11,8 +11,6 @@ MOST_READS = 64
 
 
 class ReadSideBySide(PipelineProbe[MoreReads]):
-    finds = MoreReads
-
     def is_worth(self, bench: PipelineBench) -> bool:
         return bench.reads_wait()
 
@@ -21,6 +19,3 @@ class ReadSideBySide(PipelineProbe[MoreReads]):
         reads = min(MOST_READS, max(READS, asked))
         dataset = tf_edits.with_reads(bench.dataset, bench.stages, reads)
         return MoreReads(**bench.timed(dataset, options=False), reads=reads)
-
-
-PROBES = (ReadSideBySide(),)

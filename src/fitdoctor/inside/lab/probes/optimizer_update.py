@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from fitdoctor.contract.evidence.model import OptimizerUpdate
-from fitdoctor.inside.lab.apparatus.compiled_alone import timed_alone
 from fitdoctor.inside.lab.apparatus.layer_cost import timed_layers
+from fitdoctor.inside.lab.apparatus.layer_timer import timed_alone
 from fitdoctor.inside.lab.apparatus.model_pass import variable_values
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
-from fitdoctor.inside.seams.models.optimizer_update import optimizer_update
+from fitdoctor.inside.seams.models.layer_step import optimizer_update
 
 
 class OptimizerUpdateProbe(Probe[OptimizerUpdate]):
-    finds = OptimizerUpdate
     phase = Phase.LAYERS
     after = ("layers",)
 
@@ -28,6 +27,3 @@ class OptimizerUpdateProbe(Probe[OptimizerUpdate]):
             values.update((id(variable), value) for variable, value in slots)
         update = optimizer_update(context.backend.name, model, values)
         return OptimizerUpdate(**timed_alone(context.backend, update).fields())
-
-
-PROBES = (OptimizerUpdateProbe(),)

@@ -43,42 +43,34 @@ ALONG_TIME = frozenset(
 
 
 class PaddingProbe(Probe[Padding]):
-    finds = Padding
     phase = Phase.COPIES
     after = ("frozen_layers",)
 
     def wanted(self, context: Context) -> bool:
-        step_ns = compiled_step_ns(context)
-        if step_ns is None or step_ns < PADDING_STEP_NS:
-            return False
-        return has_time_axis(all_layers(context.fit.model))
+        is_long = (compiled_step_ns(context) or 0.0) >= PADDING_STEP_NS
+        return is_long and has_time_axis(all_layers(context.fit.model))
 
     def run(self, context: Context) -> Padding:
         others = () if context.is_one_shot else context.backend.fresh_loader(context.fit)
-        return padding(context, others)
-
-
-def padding(context: Context, others: Iterable[Any]) -> Padding:
-    """How long sequences are; `others` are more batches beside the frozen one."""
-    backend, batch = context.backend, context.batch
-    axis = _length(batch)
-    if axis is None:
-        raise NotAvailable("no input has a time axis")
-    whole = _whole_arrays(context.fit.arguments.get("x"))
-    seen = [batch, *itertools.islice(others, BATCHES - 1)] if whole is None else [whole]
-    lengths = [n for one in seen for n in _real_lengths(one)]
-    rows = backend.rows(batch) or len(lengths)
-    needed = min(axis, bucketed(lengths, 1 if whole is None else rows))
-    found = Padding(
-        length=axis,
-        real=sum(lengths) / max(1, len(lengths)),
-        rows=rows,
-        bucketed=needed,
-        boundaries=tuple(boundaries(lengths)),
-    )
-    if found.real > FULL_BATCH_SHARE * axis or needed >= axis:
-        return found
-    return replace(found, cut=_timed(context, axis, needed, rows))
+        backend, batch = context.backend, context.batch
+        axis = _length(batch)
+        if axis is None:
+            raise NotAvailable("no input has a time axis")
+        whole = _whole_arrays(context.fit.arguments.get("x"))
+        seen = [batch, *itertools.islice(others, BATCHES - 1)] if whole is None else [whole]
+        lengths = [n for one in seen for n in _real_lengths(one)]
+        rows = backend.rows(batch) or len(lengths)
+        needed = min(axis, bucketed(lengths, 1 if whole is None else rows))
+        found = Padding(
+            length=axis,
+            real=sum(lengths) / max(1, len(lengths)),
+            rows=rows,
+            bucketed=needed,
+            boundaries=tuple(boundaries(lengths)),
+        )
+        if found.real > FULL_BATCH_SHARE * axis or needed >= axis:
+            return found
+        return replace(found, cut=_timed(context, axis, needed, rows))
 
 
 def _timed(context: Context, axis: int, needed: int, rows: int) -> Timed:
@@ -200,6 +192,3 @@ def _cut(leaf: Any, axis: int, needed: int, from_left: bool) -> Any:
     if len(shape) < 2 or int(shape[1]) != axis:
         return leaf
     return leaf[:, :needed] if from_left else leaf[:, axis - needed :]
-
-
-PROBES = (PaddingProbe(),)

@@ -9,7 +9,6 @@ from fitdoctor.inside.seams.inputs.tf_stages import Stage
 
 
 class MapInParallel(PipelineProbe[ParallelMap]):
-    finds = ParallelMap
     after = ("trial_batch_first",)
 
     def is_worth(self, bench: PipelineBench) -> bool:
@@ -23,6 +22,3 @@ class MapInParallel(PipelineProbe[ParallelMap]):
 
 def _serial_random_maps(bench: PipelineBench) -> list[Stage]:
     return [s for s in bench.stages if s.op == "map" and s.parallel is None and s.random]
-
-
-PROBES = (MapInParallel(),)

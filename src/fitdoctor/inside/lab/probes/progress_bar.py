@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from fitdoctor.contract.evidence.step import ProgressBar
 from fitdoctor.contract.evidence.timing import Timed
-from fitdoctor.inside.lab.apparatus.frozen_steps import own_stepper, time_steps
-from fitdoctor.inside.lab.apparatus.loop_steps import WARM_UP_SECONDS, keras_callbacks, time_in_loop
+from fitdoctor.inside.lab.apparatus.frozen_steps import (
+    WARM_UP_SECONDS,
+    keras_callbacks,
+    own_stepper,
+    time_in_loop,
+    time_steps,
+)
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.lab.probes.batch_scaling import start_may_matter
@@ -19,7 +24,6 @@ BAR_STEPS = 1_000_000  # more than a probe will do, so that the bar never ends
 class ProgressBarProbe(Probe[ProgressBar]):
     """The bar writes nowhere; what it computes and formats remains."""
 
-    finds = ProgressBar
     phase = Phase.HOST
     after = ("batch_scaling",)
 
@@ -48,6 +52,3 @@ def _timed(context: Context, stepper: Stepper, verbose: int) -> Timed:
         steps=BAR_STEPS,
     )
     return time_in_loop(callbacks, model, stepper, context.fit.executions).timed()
-
-
-PROBES = (ProgressBarProbe(),)

@@ -58,7 +58,6 @@ def _first_records(files: list[str]) -> tuple[list[bytes], int]:
 
 
 class PackRecords(PipelineProbe[RecordFiles]):
-    finds = RecordFiles
     after = ("generator_alone",)
     needs_whole = False
 
@@ -70,6 +69,3 @@ class PackRecords(PipelineProbe[RecordFiles]):
         if source is None:
             raise NotAvailable("the pipeline reads no files of records")
         return record_files(source, bench.ablation.times[source.number].ns, bench.iterators)
-
-
-PROBES = (PackRecords(),)

@@ -15,7 +15,6 @@ from fitdoctor.inside.seams.backends.model_state import all_layers
 class UnrolledProbe(Probe[UnrolledLayers]):
     """Layers whose time loop is unrolled."""
 
-    finds = UnrolledLayers
     phase = Phase.MODEL
     needs_quiet = False
 
@@ -29,7 +28,6 @@ class UnrolledProbe(Probe[UnrolledLayers]):
 class RecurrentDropoutProbe(Probe[RecurrentDropout]):
     """Layers with recurrent dropout."""
 
-    finds = RecurrentDropout
     phase = Phase.MODEL
     needs_quiet = False
 
@@ -38,6 +36,7 @@ class RecurrentDropoutProbe(Probe[RecurrentDropout]):
 
     def run(self, context: Context) -> RecurrentDropout:
         dropping = dropping_layers(context)
+        # A layer's cell was made by the layer, not by a call of the user's.
         cells = [getattr(one, "cell", None) for one in dropping]
         made = [one for one in dropping if not any(one is cell for cell in cells)]
         return RecurrentDropout(_types(made))
@@ -55,6 +54,3 @@ def dropping_layers(context: Context) -> list[Any]:
 
 def _types(layers: Iterable[Any]) -> tuple[str, ...]:
     return tuple(sorted({type(layer).__name__ for layer in layers}))
-
-
-PROBES = (UnrolledProbe(), RecurrentDropoutProbe())

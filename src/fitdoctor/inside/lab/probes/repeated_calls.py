@@ -12,8 +12,8 @@ from typing import Any
 
 from fitdoctor.contract.evidence.model import OneCall
 from fitdoctor.contract.limits import MANY_CALLS
-from fitdoctor.inside.lab.apparatus.compiled_alone import timed_alone
 from fitdoctor.inside.lab.apparatus.layer_cost import costliest_layer, timed_layers
+from fitdoctor.inside.lab.apparatus.layer_timer import timed_alone
 from fitdoctor.inside.lab.apparatus.model_pass import forward_pass, variable_values
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
@@ -24,7 +24,6 @@ from fitdoctor.inside.seams.models.layer_step import layer_step
 
 
 class OneCallProbe(Probe[OneCall]):
-    finds = OneCall
     phase = Phase.LAYERS
     after = ("layers", "machine_ceiling", "optimizer_update")
 
@@ -67,32 +66,21 @@ def _inputs(layer: Any, forward: Callable[[], Any], *, blank: bool) -> list[tupl
     seen: list[tuple[Any, ...]] = []
     ops = sys.modules["keras"].ops
 
-    def watched(original: Callable[..., Any]) -> Callable[..., Any]:
-        def __call__(called: Any, *args: Any, **kwargs: Any) -> Any:
-            result = original(called, *args, **kwargs)
-            if called is not layer:
-                return result
-            seen.append(args)
-            return batches.map_leaves(ops.zeros_like, result) if blank else result
+    def watched(original: Callable[..., Any], called: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(called, *args, **kwargs)
+        if called is not layer:
+            return result
+        seen.append(args)
+        return batches.map_leaves(ops.zeros_like, result) if blank else result
 
-        return __call__
-
-    patches = Patches()
-    patches.replace(sys.modules["keras"].layers.Layer, "__call__", watched)
-    try:
+    with Patches() as patches:
+        patches.around(sys.modules["keras"].layers.Layer, "__call__", watched)
         forward()
-    finally:
-        patches.undo()
     return seen
 
 
 def _same(ops: Any, first: list[tuple[Any, ...]], second: list[tuple[Any, ...]]) -> bool:
-    if len(first) != len(second):
-        return False
-    for one, other in zip(batches.leaves(first), batches.leaves(second), strict=True):
-        if one.shape != other.shape or not bool(ops.all(ops.equal(one, other))):
-            return False
-    return True
-
-
-PROBES = (OneCallProbe(),)
+    return len(first) == len(second) and all(
+        one.shape == other.shape and bool(ops.all(ops.equal(one, other)))
+        for one, other in zip(batches.leaves(first), batches.leaves(second), strict=True)
+    )

@@ -8,8 +8,7 @@ from typing import Any
 
 from fitdoctor.contract.evidence.loading import SameBatches
 from fitdoctor.inside.lab.apparatus.memory import available_bytes
-from fitdoctor.inside.lab.apparatus.slow_input import slow_adapter
-from fitdoctor.inside.lab.apparatus.worker_need import waits_for_more_threads
+from fitdoctor.inside.lab.apparatus.slow_input import slow_adapter, waits_for_more_threads
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.proof.fingerprint import fingerprint
@@ -46,7 +45,6 @@ def same_batches(dataset: Any) -> SameBatches:
 
 
 class MakeTwice(Probe[SameBatches]):
-    finds = SameBatches
     phase = Phase.INPUT
     after = ("trial_threads",)
     needs_quiet = False
@@ -57,6 +55,3 @@ class MakeTwice(Probe[SameBatches]):
 
     def run(self, context: Context) -> SameBatches:
         return same_batches(context.adapter.py_dataset)
-
-
-PROBES = (MakeTwice(),)

@@ -21,7 +21,6 @@ IDLE_SECONDS = 0.3
 
 
 class StepPythonProbe(Probe[PythonInSteps]):
-    finds = PythonInSteps
     phase = Phase.HOST
     after = ("loop_alone",)
 
@@ -40,6 +39,3 @@ class StepPythonProbe(Probe[PythonInSteps]):
             time_steps(stepper, context.fit.executions, SAMPLED_SECONDS)
         found = sampler.result()
         return PythonInSteps(found.samples, found.functions, without.result().functions)
-
-
-PROBES = (StepPythonProbe(),)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from fitdoctor.contract.evidence.step import StepsPerExecution
-from fitdoctor.inside.lab.apparatus.frozen_steps import Steps, time_alone, time_beside
-from fitdoctor.inside.lab.apparatus.loop_steps import SECONDS, steps_under_settings
+from fitdoctor.inside.lab.apparatus.frozen_steps import (
+    SECONDS,
+    Steps,
+    steps_under_settings,
+    time_alone,
+    time_beside,
+)
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
 from fitdoctor.inside.lab.probes.batch_scaling import SHORT_STEP_NS, start_may_matter
 
-EXECUTIONS = (10, 50)
 # A loader this many times slower than the step is the limit, however steps are started.
 LOADER_LIMITED = 2.0
 _ONE_BY_ONE = "steps one by one"
@@ -20,8 +24,7 @@ _ONE_BY_ONE = "steps one by one"
 class OneByOneProbe(Probe[StepsPerExecution]):
     """Steps as they are, which are kept to compare with."""
 
-    finds = StepsPerExecution
-    key = "1"
+    keys: ClassVar[tuple[str, ...]] = ("1",)
     phase = Phase.HOST
     after: ClassVar[tuple[str, ...]] = ("batch_scaling", "progress_bar")
 
@@ -43,15 +46,12 @@ class OneByOneProbe(Probe[StepsPerExecution]):
 class TogetherProbe(OneByOneProbe):
     """This many steps in one execution."""
 
+    keys = ("10", "50")
     after = (*OneByOneProbe.after, "steps_per_execution_1")
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-        self.key = str(number)
 
     def run(self, context: Context) -> StepsPerExecution:
         base: Steps = context.shared(_ONE_BY_ONE, _not_timed)
-        steps = steps_under_settings(context, _batch(context), steps_per_execution=self._number)
+        steps = steps_under_settings(context, _batch(context), steps_per_execution=int(self.key))
         return StepsPerExecution(**time_beside(base, steps, SECONDS))
 
 
@@ -62,6 +62,3 @@ def _batch(context: Context) -> Any:
 
 def _not_timed() -> Steps:
     raise NotAvailable("steps one by one could not be timed")
-
-
-PROBES = (OneByOneProbe(), *(TogetherProbe(number) for number in EXECUTIONS))

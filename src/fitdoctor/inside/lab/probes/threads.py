@@ -16,7 +16,6 @@ TF_VARIABLE = "TF_NUM_INTRAOP_THREADS"
 
 
 class ThreadsProbe(Probe[Threads]):
-    finds = Threads
     phase = Phase.FACTS
     on_spread_models = True
     needs_quiet = False
@@ -44,6 +43,3 @@ def _asked(backend: str) -> int | None:
         variable = os.environ.get(TF_VARIABLE, "")
         return asked or (int(variable) if variable.isdigit() and int(variable) else None)
     return None
-
-
-PROBES = (ThreadsProbe(),)

@@ -9,9 +9,9 @@ import sys
 from typing import Any
 
 from fitdoctor.contract.evidence.validation import ValidationPasses
-from fitdoctor.inside.lab.apparatus.validation_share import validation_matters
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
+from fitdoctor.inside.lab.probes.validation_batches import validation_matters
 from fitdoctor.inside.ledger.running_call import Call
 from fitdoctor.inside.seams.inputs.tf_stages import Stage, walk
 
@@ -54,7 +54,6 @@ def _batch_size(stage: Any) -> int:
 
 
 class CountPasses(Probe[ValidationPasses]):
-    finds = ValidationPasses
     phase = Phase.CALLS
     after = ("validation_start",)
     needs_quiet = False
@@ -65,6 +64,3 @@ class CountPasses(Probe[ValidationPasses]):
 
     def run(self, context: Context) -> ValidationPasses:
         return validation_passes(context.fit)
-
-
-PROBES = (CountPasses(),)

@@ -20,22 +20,34 @@ MOST_BATCHES = 50
 LONGEST_NS = 1_000_000_000
 
 
-def validation_start(dataset: Any, iterators: Iterators) -> ValidationStart:
-    """Nanoseconds to the first validation batch, as written and with the skip before the maps."""
-    stages = walk(dataset)
-    early, split = tf_edits.skipped_early(dataset, stages)
-    place = split.place
-    as_written, earlier = _pass(dataset, iterators), _pass(early, iterators)
-    return ValidationStart(
-        first_ns=as_written[0],
-        early_first_ns=earlier[0],
-        pass_ns=as_written[1],
-        early_pass_ns=earlier[1],
-        skipped=split.settings.get("count"),
-        file=place.file if place else None,
-        line=place.line if place else None,
-        maps=tuple(stage.where() for stage in tf_edits.maps_above(stages, split)),
-    )
+class SplitBeforeMaps(Probe[ValidationStart]):
+    phase = Phase.CALLS
+    after = ("array_conversion",)
+
+    def wanted(self, context: Context) -> bool:
+        data, tensorflow = _validation_data(context), sys.modules.get("tensorflow")
+        if tensorflow is None or not isinstance(data, tensorflow.data.Dataset):
+            return False
+        return not one_shot_source(data)
+
+    def run(self, context: Context) -> ValidationStart:
+        iterators = Iterators()
+        context.on_close(iterators.close)
+        dataset = _validation_data(context)
+        stages = walk(dataset)
+        early, split = tf_edits.skipped_early(dataset, stages)
+        place = split.place
+        as_written, earlier = _pass(dataset, iterators), _pass(early, iterators)
+        return ValidationStart(
+            first_ns=as_written[0],
+            early_first_ns=earlier[0],
+            pass_ns=as_written[1],
+            early_pass_ns=earlier[1],
+            skipped=split.settings.get("count"),
+            file=place.file if place else None,
+            line=place.line if place else None,
+            maps=tuple(stage.where() for stage in tf_edits.maps_above(stages, split)),
+        )
 
 
 def _pass(dataset: Any, iterators: Iterators) -> tuple[int, int]:
@@ -50,25 +62,5 @@ def _pass(dataset: Any, iterators: Iterators) -> tuple[int, int]:
     return first, time.perf_counter_ns() - begin
 
 
-class SplitBeforeMaps(Probe[ValidationStart]):
-    finds = ValidationStart
-    phase = Phase.CALLS
-    after = ("array_conversion",)
-
-    def wanted(self, context: Context) -> bool:
-        data, tensorflow = _validation_data(context), sys.modules.get("tensorflow")
-        if tensorflow is None or not isinstance(data, tensorflow.data.Dataset):
-            return False
-        return not one_shot_source(data)
-
-    def run(self, context: Context) -> ValidationStart:
-        iterators = Iterators()
-        context.on_close(iterators.close)
-        return validation_start(_validation_data(context), iterators)
-
-
 def _validation_data(context: Context) -> Any:
     return context.fit.arguments.get("validation_data")
-
-
-PROBES = (SplitBeforeMaps(),)

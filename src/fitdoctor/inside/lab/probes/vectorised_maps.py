@@ -7,8 +7,7 @@ from typing import Any
 
 from fitdoctor.contract.evidence.model import VectorisedStep
 from fitdoctor.contract.places import CallLine
-from fitdoctor.inside.lab.apparatus.changed_steps import step_under
-from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
+from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns, step_under
 from fitdoctor.inside.lab.apparatus.layer_cost import timed_layers
 from fitdoctor.inside.lab.apparatus.model_pass import (
     forward_pass,
@@ -26,13 +25,11 @@ RELATIVE, ABSOLUTE = 1e-3, 1e-5
 
 
 class VectorisedProbe(Probe[VectorisedStep]):
-    finds = VectorisedStep
     phase = Phase.LAYERS
     after = ("layers", "machine_ceiling", "one_call", "optimizer_update")
 
     def wanted(self, context: Context) -> bool:
-        step_ns = compiled_step_ns(context)
-        if step_ns is None or step_ns < shortest_step_ns(context):
+        if (compiled_step_ns(context) or 0.0) < shortest_step_ns(context):
             return False
         loops = any(row.loops and row.is_user for row in timed_layers(context))
         return loops or has_users_loss(context)
@@ -59,6 +56,3 @@ def _same(before: list[Any], after: list[Any]) -> bool:
         and bool(ops.all(ops.abs(one - other) <= ABSOLUTE + RELATIVE * ops.abs(one)))
         for one, other in zip(before, after, strict=True)
     )
-
-
-PROBES = (VectorisedProbe(),)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fitdoctor.contract.evidence.step import WithoutJit
 from fitdoctor.inside.lab.apparatus.frozen_steps import (
+    SECONDS,
     Steps,
     compiled_step_ns,
     own_stepper,
+    steps_under_settings,
     time_beside,
 )
-from fitdoctor.inside.lab.apparatus.loop_steps import SECONDS, steps_under_settings
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
 
@@ -17,7 +18,6 @@ from fitdoctor.inside.lab.probe import Phase, Probe
 class WithoutJitProbe(Probe[WithoutJit]):
     """In turns with the user's own step; on JAX nothing else is usual."""
 
-    finds = WithoutJit
     phase = Phase.MODEL
 
     def wanted(self, context: Context) -> bool:
@@ -29,6 +29,3 @@ class WithoutJitProbe(Probe[WithoutJit]):
         base = Steps(own_stepper(context), context.fit.executions)
         changed = steps_under_settings(context, context.batch, jit_compile=False)
         return WithoutJit(**time_beside(base, changed, SECONDS))
-
-
-PROBES = (WithoutJitProbe(),)

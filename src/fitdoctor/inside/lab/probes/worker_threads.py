@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from fitdoctor.contract.evidence.loading import BatchInProcess, ThreadsForWaits, ThreadsForWork
-from fitdoctor.inside.lab.apparatus.slow_input import slow_adapter
+from fitdoctor.inside.lab.apparatus.slow_input import (
+    slow_adapter,
+    threads_for_waits,
+    waits_for_more_threads,
+)
 from fitdoctor.inside.lab.apparatus.windows import measure
-from fitdoctor.inside.lab.apparatus.worker_need import threads_for_waits, waits_for_more_threads
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.ledger.cpu import cores_by_affinity
@@ -49,7 +52,6 @@ def _with_threads(adapter: Any, workers: int, kind: type[Threads]) -> Threads:
 class MoreThreadsForWaits(Probe[ThreadsForWaits]):
     """As many threads as may wait at the same time."""
 
-    finds = ThreadsForWaits
     phase = Phase.INPUT
     after = ("in_process",)
 
@@ -67,7 +69,6 @@ class MoreThreadsForWork(Probe[ThreadsForWork]):
     Whether native calls release Python's lock, and for how long, only a trial shows.
     """
 
-    finds = ThreadsForWork
     phase = Phase.INPUT
     after = ("same_batches",)
 
@@ -81,6 +82,3 @@ class MoreThreadsForWork(Probe[ThreadsForWork]):
 
     def run(self, context: Context) -> ThreadsForWork:
         return _with_threads(context.adapter, cores_by_affinity(), ThreadsForWork)
-
-
-PROBES = (MoreThreadsForWaits(), MoreThreadsForWork())

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fitdoctor.inside.seams.backends import batches
-from fitdoctor.inside.seams.backends.compile_settings import changed_settings
-from fitdoctor.inside.seams.inputs.one_shot import refuse_one_shot
+from fitdoctor.inside.seams.inputs.generators import first_generator_batch, refuse_one_shot
 from fitdoctor.inside.seams.inputs.second_reader import enqueued_batches
-from fitdoctor.inside.seams.models.contexts import Context, step_under
+from fitdoctor.inside.seams.models.contexts import Context, step_under, with_settings
 from fitdoctor.inside.seams.not_available import NotAvailable
 
 if TYPE_CHECKING:
@@ -42,9 +41,15 @@ class Backend(abc.ABC):
         """A reason why a step cannot be undone exactly, or None."""
         return None
 
-    @abc.abstractmethod
     def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
-        """One real batch; `may_consume` allows taking it from the user's running iterator."""
+        """One real batch, the last that training saw if it is known.
+
+        `may_consume` allows taking one from the user's running iterator.
+        """
+        if call.last_batch is not None:
+            return call.last_batch
+        first = first_generator_batch(call)
+        return first if first is not None else next(self.fresh_loader(call))
 
     @abc.abstractmethod
     def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:
@@ -56,7 +61,7 @@ class Backend(abc.ABC):
 
     def step_function(self, model: Any, **settings: Any) -> Callable[..., Any]:
         """A new training step under other compile settings; the model keeps its own."""
-        return changed_settings(model, settings)
+        return step_under(model, with_settings(model, settings))
 
     def stepper_under(self, call: Call, context: Context, batch: Any, result: Any) -> Stepper:
         """Steps on `batch` of the model as it is inside a context."""

@@ -11,13 +11,20 @@ from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend, Stepper
 from fitdoctor.inside.seams.backends.model_state import state_variables
 from fitdoctor.inside.seams.backends.randomness import snapshot_python
-from fitdoctor.inside.seams.inputs.one_shot import first_generator_batch
 from fitdoctor.inside.seams.inputs.second_reader import EndlessLoader
 from fitdoctor.inside.seams.models.contexts import Context, step_under
-from fitdoctor.inside.seams.models.jit_trial import JitTrial
+from fitdoctor.inside.seams.models.traced_trials import JitTrial
 
 if TYPE_CHECKING:
     from fitdoctor.inside.ledger.running_call import Call
+
+# The parts of a JAX step's state, in the order of Keras's own tuple.
+STATE_PARTS = (
+    "trainable_variables",
+    "non_trainable_variables",
+    "optimizer_variables",
+    "metrics_variables",
+)
 
 
 class JaxBackend(Backend):
@@ -54,12 +61,6 @@ class JaxBackend(Backend):
     def _copy(self, value: Any) -> Any:
         return None if value is None else self.jax.numpy.copy(value)
 
-    def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
-        if call.last_batch is not None:
-            return call.last_batch
-        first = first_generator_batch(call)
-        return first if first is not None else next(self.fresh_loader(call))
-
     def stepper(
         self,
         call: Call,
@@ -72,12 +73,7 @@ class JaxBackend(Backend):
         if isinstance(result, tuple) and len(result) == 2:
             state = result[1]
         else:
-            state = call.model._get_jax_state(
-                trainable_variables=True,
-                non_trainable_variables=True,
-                optimizer_variables=True,
-                metrics_variables=True,
-            )
+            state = call.model._get_jax_state(**dict.fromkeys(STATE_PARTS, True))
         # The step donates its state's buffers: the user's must not be among them.
         source = _Endless(batch) if loader is None else loader
         return _StateStepper(self.jax, function, self.jax.tree.map(self._copy, state), source)
@@ -185,3 +181,26 @@ def _own_step(model: Any, context: Context) -> Context:
                     object.__setattr__(model, "train_step", own)
 
     return changed
+
+
+@contextmanager
+def result_handling(model: Any, stepper: Stepper) -> Iterator[Callable[[], None]]:
+    """A function that does, after a step, what Keras does with its result.
+
+    On JAX the loop hands the whole state to the model after every step, where Keras looks through
+    it for layers and variables to track: 0.15 ms for a small model, more than its step. The other
+    backends keep their state in the variables.
+    """
+    state = getattr(stepper, "state", None)
+    if state is None or not hasattr(model, "_jax_state"):
+        yield lambda: None
+        return
+    kept = model._jax_state
+
+    def hand_over() -> None:
+        model._jax_state = dict(zip(STATE_PARTS, stepper.state, strict=True))  # type: ignore[attr-defined]
+
+    try:
+        yield hand_over
+    finally:
+        model._jax_state = kept

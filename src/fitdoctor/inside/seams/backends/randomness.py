@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 from collections.abc import Callable
@@ -12,13 +13,10 @@ _MAX_DEPTH = 2  # a dataset object, and what it holds
 
 def snapshot_python(*owners: Any) -> Callable[[], None]:
     """Copy the state of the global generators and of those that the owners hold."""
-    restores: list[Callable[[], None]] = []
-    state = random.getstate()
-    restores.append(lambda: random.setstate(state))
+    restores: list[Callable[[], Any]] = [functools.partial(random.setstate, random.getstate())]
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        numpy_state = numpy.random.get_state()
-        restores.append(lambda: numpy.random.set_state(numpy_state))
+        restores.append(functools.partial(numpy.random.set_state, numpy.random.get_state()))
     seen: set[int] = set()
     for owner in owners:
         _collect(owner, _MAX_DEPTH, seen, restores)
@@ -37,11 +35,13 @@ def global_state() -> tuple[Any, ...]:
     return random.getstate(), None if state is None else (state[1].tobytes(), *state[2:])
 
 
-def _collect(owner: Any, depth: int, seen: set[int], restores: list[Callable[[], None]]) -> None:
+def _collect(owner: Any, depth: int, seen: set[int], restores: list[Callable[[], Any]]) -> None:
     if id(owner) in seen or depth < 0:
         return
     seen.add(id(owner))
-    if _is_generator(owner, restores):
+    restore = _restoring(owner)
+    if restore is not None:
+        restores.append(restore)
         return
     try:
         attributes = vars(owner)
@@ -52,22 +52,15 @@ def _collect(owner: Any, depth: int, seen: set[int], restores: list[Callable[[],
             _collect(value, depth - 1, seen, restores)
 
 
-def _is_generator(value: Any, restores: list[Callable[[], None]]) -> bool:
+def _restoring(value: Any) -> Callable[[], Any] | None:
+    """What puts a generator's present state back; None for anything else."""
     if isinstance(value, random.Random):
-        state = value.getstate()
-        restores.append(lambda: value.setstate(state))
-        return True
+        return functools.partial(value.setstate, value.getstate())
     bits = getattr(value, "bit_generator", None)  # numpy.random.Generator
     if bits is not None and hasattr(bits, "state"):
-        bits_state = bits.state
-        restores.append(lambda: setattr(bits, "state", bits_state))
-        return True
+        return functools.partial(setattr, bits, "state", bits.state)
     if type(value).__name__ == "RandomState" and hasattr(value, "get_state"):
-        legacy = value.get_state()
-        restores.append(lambda: value.set_state(legacy))
-        return True
+        return functools.partial(value.set_state, value.get_state())
     if type(value).__module__ == "torch._C" and hasattr(value, "get_state"):
-        torch_state = value.get_state().clone()
-        restores.append(lambda: value.set_state(torch_state))
-        return True
-    return False
+        return functools.partial(value.set_state, value.get_state().clone())
+    return None

@@ -10,14 +10,13 @@ from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend, Stepper
 from fitdoctor.inside.seams.backends.model_state import state_variables
 from fitdoctor.inside.seams.backends.randomness import snapshot_python
-from fitdoctor.inside.seams.inputs.one_batch import endless
-from fitdoctor.inside.seams.inputs.one_shot import (
+from fitdoctor.inside.seams.inputs.generators import (
     adapter_of,
     first_generator_batch,
     refuse_one_shot,
 )
 from fitdoctor.inside.seams.inputs.second_reader import enqueued_batches
-from fitdoctor.inside.seams.models.graph_trial import GraphTrial
+from fitdoctor.inside.seams.models.traced_trials import GraphTrial
 from fitdoctor.inside.seams.not_available import NotAvailable
 
 if TYPE_CHECKING:
@@ -160,3 +159,26 @@ class _DatasetStepper:
         for leaf in batches.leaves(self.logs)[:1]:
             if hasattr(leaf, "numpy"):
                 leaf.numpy()
+
+
+def endless(tf: Any, batch: Any, spec: Any) -> Any:
+    """The batch forever; no shape is better known than in `spec`, so that nothing is traced again.
+
+    Not from a generator: at the first one TensorFlow tells malloc, for the whole process, to give
+    every large buffer back at once. Reading small files after that took 2.4 times as long.
+    """
+    tensors, wanted = tf.nest.flatten(batch), tf.nest.flatten(spec)
+    plain = all(isinstance(one, tf.TensorSpec) for one in wanted)
+    if not plain or not all(tf.is_tensor(one) for one in tensors):
+        made = tf.data.Dataset.from_generator(lambda: iter([batch]), output_signature=spec)
+        return made.cache().repeat()
+
+    def with_spec(*values: Any) -> Any:
+        # The op is for this: a value whose shape is known only as far as it says.
+        relaxed = [
+            tf.raw_ops.PlaceholderWithDefault(input=value, shape=one.shape)
+            for value, one in zip(values, wanted, strict=True)
+        ]
+        return tf.nest.pack_sequence_as(spec, relaxed)
+
+    return tf.data.Dataset.from_tensors(tuple(tensors)).map(with_spec).cache().repeat()

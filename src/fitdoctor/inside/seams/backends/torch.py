@@ -10,7 +10,6 @@ from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend, Stepper
 from fitdoctor.inside.seams.backends.model_state import state_variables
 from fitdoctor.inside.seams.backends.randomness import snapshot_python
-from fitdoctor.inside.seams.inputs.one_shot import first_generator_batch
 from fitdoctor.inside.seams.not_available import NotAvailable
 
 if TYPE_CHECKING:
@@ -52,12 +51,6 @@ class TorchBackend(Backend):
             restore_python()
 
         return restore
-
-    def frozen_batch(self, call: Call, arguments: tuple[Any, ...], *, may_consume: bool) -> Any:
-        if call.last_batch is not None:
-            return call.last_batch
-        first = first_generator_batch(call)
-        return first if first is not None else next(self.fresh_loader(call))
 
     def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:
         """The step called with the same batch again and again."""

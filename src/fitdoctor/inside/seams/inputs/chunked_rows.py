@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fitdoctor.inside.seams.backends import batches
+
 # Enough that a crossing costs each of them next to nothing, and little to wait for.
 MOST_ROWS = 64
 MOST_BYTES = 1 << 20
@@ -35,7 +37,7 @@ def in_chunks(
 
 def rows_in_one(tf: Any, signature: Any) -> int:
     """How many elements of a signature make a chunk; 1 where they cannot be collected."""
-    specs = list(_leaves(signature))
+    specs = batches.leaves(signature)
     size = 0
     for spec in specs:
         if type(spec) is not tf.TensorSpec or not spec.shape.is_fully_defined():
@@ -70,17 +72,6 @@ def chunked(elements: Any, signature: Any, rows: int) -> Iterator[Any]:
         if error is not None:
             # What came before it was given, as it would have been one by one.
             raise error
-
-
-def _leaves(signature: Any) -> Iterator[Any]:
-    if isinstance(signature, dict):
-        for key in signature:
-            yield from _leaves(signature[key])
-    elif isinstance(signature, (tuple, list)):
-        for one in signature:
-            yield from _leaves(one)
-    else:
-        yield signature
 
 
 def _of_many(tf: Any, signature: Any) -> Any:

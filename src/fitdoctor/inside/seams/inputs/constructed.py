@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -25,17 +24,13 @@ def watch_py_datasets(recorder: Recorder, module: ModuleType) -> None:
 def watch_construction(recorder: Recorder, owner: type[Any]) -> None:
     """Remember for every instance of a class which line made it."""
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def init(self: Any, *args: Any, **kwargs: Any) -> None:
-            original(self, *args, **kwargs)
-            if not recorder.suspended:
-                # Plain values: the object may be pickled for a worker process.
-                vars(self).setdefault(_MADE, places_of(sys._getframe(1), self))
+    def init(original: Callable[..., None], self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if not recorder.suspended:
+            # Plain values: the object may be pickled for a worker process.
+            vars(self).setdefault(_MADE, places_of(sys._getframe(2), self))
 
-        return init
-
-    recorder.patches.replace(owner, "__init__", make)
+    recorder.patches.around(owner, "__init__", init)
 
 
 class Construction(NamedTuple):

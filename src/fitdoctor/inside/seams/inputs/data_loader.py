@@ -17,16 +17,13 @@ _LOADER = "_fitdoctor_loader"
 def watch_data_loaders(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
     """Time `next` of a DataLoader's iterator, and remember whose iterator it is."""
 
-    def remember(original: Callable[..., Any]) -> Callable[..., Any]:
-        def _get_iterator(self: Any) -> Any:
-            iterator = original(self)
-            setattr(iterator, _LOADER, self)
-            return iterator
-
-        return _get_iterator
+    def remember(original: Callable[..., Any], self: Any) -> Any:
+        iterator = original(self)
+        setattr(iterator, _LOADER, self)
+        return iterator
 
     watch_construction(recorder, module.DataLoader)
-    recorder.patches.replace(module.DataLoader, "_get_iterator", remember)
+    recorder.patches.around(module.DataLoader, "_get_iterator", remember)
     recorder.patches.replace(
         module._BaseDataLoaderIter,
         "__next__",

@@ -44,39 +44,42 @@ def describe_input(adapter: Any, given: Any = None) -> InputFacts:
 
 def describe_data_loader(loader: Any) -> InputFacts:
     """What a torch DataLoader was configured with, and where its samples are made."""
-    file, line = _first_line_of_items(loader.dataset)
-    made, base_init = construction(loader, "num_workers", "persistent_workers")
-    return InputFacts(
-        kind="DataLoader",
-        name=type(loader.dataset).__name__,
-        file=file,
-        line=line,
+    return _describe(
+        "DataLoader",
+        loader,
+        loader.dataset,
+        ("num_workers", "persistent_workers"),
         workers=int(loader.num_workers),
         persistent=bool(getattr(loader, "persistent_workers", False)),
-        made=made,
-        base_init=base_init,
     )
 
 
 def _describe_py_dataset(dataset: Any) -> InputFacts:
-    file, line = _first_line_of_items(dataset)
-    made, base_init = construction(dataset, "workers", "use_multiprocessing")
-    return InputFacts(
-        kind="PyDataset",
-        name=type(dataset).__name__,
-        file=file,
-        line=line,
+    return _describe(
+        "PyDataset",
+        dataset,
+        dataset,
+        ("workers", "use_multiprocessing"),
         workers=int(dataset.workers),
         use_multiprocessing=bool(dataset.use_multiprocessing),
         max_queue_size=int(dataset.max_queue_size),
-        made=made,
-        base_init=base_init,
     )
 
 
-def _first_line_of_items(dataset: Any) -> tuple[str | None, int | None]:
-    """Where the user wrote how one element is made."""
-    return _first_line(getattr(getattr(type(dataset), "__getitem__", None), "__code__", None))
+def _describe(
+    kind: str, loader: Any, dataset: Any, options: tuple[str, ...], **settings: Any
+) -> InputFacts:
+    """Where one element is written, and where the loader could be given these options."""
+    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
+    made, base_init = construction(loader, *options)
+    return InputFacts(
+        kind,
+        type(dataset).__name__,
+        *_first_line(code),
+        made=made,
+        base_init=base_init,
+        **settings,
+    )
 
 
 def _first_line(code: Any) -> tuple[str | None, int | None]:

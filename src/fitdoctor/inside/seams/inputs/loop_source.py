@@ -16,7 +16,7 @@ from fitdoctor.inside.seams.not_available import NotAvailable
 
 def describe_loop_source(loop: Loop) -> InputFacts:
     """The kind of loader that a loop reads, with its stages or settings."""
-    source = _source(loop)
+    source = loop_source(loop)
     if loop.marker == "tf.data":
         return InputFacts("tf.data", stages=tf_stages.stages(source))
     return describe_data_loader(source)
@@ -24,7 +24,7 @@ def describe_loop_source(loop: Loop) -> InputFacts:
 
 def fresh_loop_source(loop: Loop) -> Iterator[Any]:
     """A new pass over the loop's data; over a tf.data dataset an endless one, see the backend."""
-    source = _source(loop)
+    source = loop_source(loop)
     if loop.marker == "tf.data" and one_shot_source(source):
         raise NotAvailable(
             "the generator of the dataset can be read only once, so it was not read alone"
@@ -32,12 +32,12 @@ def fresh_loop_source(loop: Loop) -> Iterator[Any]:
     return iter(source.repeat() if loop.marker == "tf.data" else source)
 
 
-def loop_dataset(loop: Loop) -> Any:
-    """The tf.data dataset that a loop iterates."""
-    return _source(loop)
+def loop_source(loop: Loop) -> Any:
+    """The tf.data dataset or the DataLoader that a loop iterates.
 
-
-def _source(loop: Loop) -> Any:
+    Raises:
+        NotAvailable: it cannot be seen.
+    """
     iterator = loop.loader
     source = iterator._dataset if loop.marker == "tf.data" else loader_of(iterator)
     if source is None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fitdoctor.inside.seams.not_available import NotAvailable
+
 ENDLESS = 1_000_000  # batches
 MOST_KEPT = 32  # finished readers; each holds threads
+# Batches of a DataLoader that are made in turn: its sampler is asked for no more.
+PICKED = 4
 
 
 class EndlessLoader:
@@ -94,3 +99,22 @@ def _closing(adapter: Any) -> Iterator[Any]:
         yield from batches
     finally:
         adapter.enqueuer.stop()
+
+
+def batch_maker(adapter: Any, kind: str) -> Callable[[], Any]:
+    """Makes the user's batches in this thread, one after the other.
+
+    Raises:
+        NotAvailable: this kind of data is not made by code that can be called.
+    """
+    if kind == "PyDataset":
+        dataset = adapter.py_dataset
+        numbers = itertools.cycle(range(max(1, int(dataset.num_batches or 1))))
+        return lambda: dataset[next(numbers)]
+    if kind == "DataLoader":
+        loader = adapter._dataloader
+        if loader.batch_sampler is None:
+            raise NotAvailable("the DataLoader makes no batches")
+        picked = itertools.cycle(list(itertools.islice(loader.batch_sampler, PICKED)))
+        return lambda: loader.collate_fn([loader.dataset[index] for index in next(picked)])
+    raise NotAvailable("the data is not made by Python code of the user's")

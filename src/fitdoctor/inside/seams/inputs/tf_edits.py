@@ -5,6 +5,7 @@ Each returns the new pipeline, or raises NotApplicable with the reason.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,9 +14,8 @@ from fitdoctor.inside.seams.inputs import chunked_rows
 from fitdoctor.inside.seams.inputs.tf_pipeline import (
     made_of,
     moved,
-    rebuilt,
-    replayed,
     substituted,
+    with_arguments,
 )
 from fitdoctor.inside.seams.inputs.tf_stages import Stage
 from fitdoctor.inside.seams.not_available import NotAvailable
@@ -47,17 +47,15 @@ def chain_above(stages: Sequence[Stage], number: int) -> list[Stage]:
 
 def with_reads(root: Any, stages: Sequence[Stage], reads: int) -> Any:
     """Every map and interleave with this many calls in flight, and a pool that has them."""
-    parallel = {id(s.dataset) for s in stages if s.op in PARALLEL}
-    if not parallel:
+    several = {"map": {}, "interleave": {"cycle_length": reads}}
+    changed = {
+        id(s.dataset): {"num_parallel_calls": reads, **several[s.op]}
+        for s in stages
+        if s.op in PARALLEL
+    }
+    if not changed:
         raise NotApplicable("there is no map or interleave to run several calls of")
-
-    def change(dataset: Any, inputs: tuple[Any, ...]) -> Any:
-        if id(dataset) not in parallel:
-            return None
-        more = {"cycle_length": reads} if _op(stages, dataset) == "interleave" else {}
-        return replayed(dataset, inputs, num_parallel_calls=reads, **more)
-
-    return with_pool(rebuilt(root, change), reads)
+    return with_pool(with_arguments(root, changed), reads)
 
 
 def with_pool(root: Any, threads: int) -> Any:
@@ -70,16 +68,10 @@ def with_pool(root: Any, threads: int) -> Any:
 def with_autotune(root: Any, stages: Sequence[Stage]) -> Any:
     """Every serial map with num_parallel_calls=AUTOTUNE, in the same order of elements."""
     tune = sys.modules["tensorflow"].data.AUTOTUNE
-    serial = {id(s.dataset) for s in stages if s.op in PARALLEL and s.parallel is None}
+    serial = [s.dataset for s in stages if s.op in PARALLEL and s.parallel is None]
     if not serial:
         raise NotApplicable("every map has parallel calls already")
-
-    def change(dataset: Any, inputs: tuple[Any, ...]) -> Any:
-        if id(dataset) not in serial:
-            return None
-        return replayed(dataset, inputs, num_parallel_calls=tune)
-
-    return rebuilt(root, change)
+    return with_arguments(root, {id(one): {"num_parallel_calls": tune} for one in serial})
 
 
 def cached_at(root: Any, stage: Stage, elements: int | None = None) -> Any:
@@ -103,12 +95,8 @@ def maps_after_batch(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage, li
     if batch.op != "batch":
         raise NotApplicable(f"{batch.op} needs single elements")
     dataset = stages[between[-1].inputs[0]].dataset
-    for stage in reversed(between):
-        if stage.op != "map":
-            dataset = moved(stage.dataset, dataset)
-    dataset = moved(batch.dataset, dataset)
-    for stage in reversed(maps):
-        dataset = moved(stage.dataset, dataset)
+    others = [s for s in between if s.op != "map"]
+    dataset = _moved_all([*maps, batch, *others], dataset)
     return substituted(root, batch.dataset, dataset), batch, maps
 
 
@@ -142,14 +130,8 @@ def batched_either_way(batch: Stage, maps: Sequence[Stage], source: Any) -> Agre
     rows = source.take(2 * batch.settings["batch_size"]).cache()
     for _ in rows:
         pass  # a cache holds its elements only after a whole pass
-    before = after = rows
-    for stage in reversed(maps):
-        before = moved(stage.dataset, before)
-    before = moved(batch.dataset, before)
-    after = moved(batch.dataset, after)
-    for stage in reversed(maps):
-        after = moved(stage.dataset, after)
-    one, other = next(iter(before)), next(iter(after))
+    orders = ([batch, *maps], [*maps, batch])
+    one, other = (next(iter(_moved_all(order, rows))) for order in orders)
     same = is_same(one, other)
     return Agreement(same, same or _is_close(one, other))
 
@@ -158,18 +140,16 @@ def _is_close(one: Any, other: Any) -> bool:
     """Equality except for the rounding of floats, which differs between one row and many."""
     numpy, nest = sys.modules["numpy"], sys.modules["tensorflow"].nest
     first, second = nest.flatten(one), nest.flatten(other)
-    if len(first) != len(second):
-        return False
-    for a, b in zip(first, second, strict=True):
+
+    def is_close(a: Any, b: Any) -> bool:
         if _is_same_tensor(a, b):
-            continue
+            return True
         if not hasattr(a, "numpy") or a.dtype != getattr(b, "dtype", None) or a.shape != b.shape:
             return False
-        if not a.dtype.is_floating:
-            return False
-        if not numpy.allclose(a.numpy(), b.numpy(), rtol=ROUNDING, atol=ROUNDING, equal_nan=True):
-            return False
-    return True
+        options = {"rtol": ROUNDING, "atol": ROUNDING, "equal_nan": True}
+        return a.dtype.is_floating and bool(numpy.allclose(a.numpy(), b.numpy(), **options))
+
+    return len(first) == len(second) and all(map(is_close, first, second))
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -190,44 +170,39 @@ def _is_same_tensor(one: Any, other: Any) -> bool:
 
 def shuffled_early(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage]:
     """The shuffle moved before the maps above it; also that shuffle."""
-    shuffle = next((s for s in stages if s.op == "shuffle" and maps_above(stages, s)), None)
-    if shuffle is None:
-        raise NotApplicable("no shuffle comes after a map")
-    return substituted(root, shuffle.dataset, _before_maps(stages, shuffle)), shuffle
+    return _moved_early(root, stages, "shuffle")
 
 
 def skipped_early(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage]:
-    """A skip or take moved before the maps above it; also that stage."""
-    split = next((s for s in stages if s.op == "skip" and maps_above(stages, s)), None)
-    if split is None:
-        raise NotApplicable("no skip comes after a map")
-    return substituted(root, split.dataset, _before_maps(stages, split)), split
+    """The skip moved before the maps above it; also that skip."""
+    return _moved_early(root, stages, "skip")
+
+
+def _moved_early(root: Any, stages: Sequence[Stage], op: str) -> tuple[Any, Stage]:
+    late = next((s for s in stages if s.op == op and maps_above(stages, s)), None)
+    if late is None:
+        raise NotApplicable(f"no {op} comes after a map")
+    maps = maps_above(stages, late)
+    dataset = _moved_all([*maps, late], stages[maps[-1].inputs[0]].dataset)
+    return substituted(root, late.dataset, dataset), late
 
 
 def maps_above(stages: Sequence[Stage], stage: Stage) -> list[Stage]:
     """The maps right above a stage, with nothing but hand-ons between."""
-    found = []
-    for one in chain_above(stages, stage.number):
-        if one.op not in ("map", "prefetch"):
-            break
-        found.append(one)
-    return [one for one in found if one.op == "map"]
+    above = chain_above(stages, stage.number)
+    near = itertools.takewhile(lambda one: one.op in ("map", "prefetch"), above)
+    return [one for one in near if one.op == "map"]
 
 
-def _before_maps(stages: Sequence[Stage], stage: Stage) -> Any:
-    maps = maps_above(stages, stage)
-    dataset = moved(stage.dataset, stages[maps[-1].inputs[0]].dataset)
-    for one in reversed(maps):
-        dataset = moved(one.dataset, dataset)
+def _moved_all(stages: Sequence[Stage], dataset: Any) -> Any:
+    """The same stages on another input; the last of them reads it."""
+    for stage in reversed(stages):
+        dataset = moved(stage.dataset, dataset)
     return dataset
 
 
 def _movable(chain: Sequence[Stage]) -> list[Stage]:
-    found: list[Stage] = []
-    for stage in chain:
-        if stage.op not in _MOVABLE:
-            break
-        found.append(stage)
+    found = list(itertools.takewhile(lambda stage: stage.op in _MOVABLE, chain))
     # What lies above the last map stays where it is.
     while found and found[-1].op != "map":
         found.pop()
@@ -242,7 +217,3 @@ def _element_batch(stages: Sequence[Stage]) -> Stage:
     if not batches:
         raise NotApplicable("the pipeline makes no batches")
     return batches[-1]
-
-
-def _op(stages: Sequence[Stage], dataset: Any) -> str:
-    return next(s.op for s in stages if s.dataset is dataset)

@@ -16,6 +16,7 @@ from typing import Any
 
 from fitdoctor.contract.changed_calls import TRANSFORMATIONS
 from fitdoctor.inside.ledger.recorder import Recorder
+from fitdoctor.inside.seams.backends import batches
 
 # Static calls that make a dataset from data, or from several datasets.
 SOURCES = (
@@ -51,7 +52,7 @@ def watch_transformations(recorder: Recorder, module: ModuleType) -> None:
     base = module.DatasetV2
     for name in TRANSFORMATIONS:
         recorder.patches.replace(base, name, functools.partial(_noted, recorder, base, name))
-    recorder.patches.replace(base, "apply", functools.partial(_noted_apply, recorder, base))
+    recorder.patches.around(base, "apply", functools.partial(_noted_apply, recorder, base))
     for name in SOURCES:
         recorder.patches.replace(base, name, functools.partial(_noted_source, recorder, base, name))
 
@@ -120,6 +121,16 @@ def rebuilt(root: Any, change: Callable[[Any, tuple[Any, ...]], Any]) -> Any:
     return made.call(inputs, made.arguments)
 
 
+def with_arguments(root: Any, changed: dict[int, dict[str, Any]]) -> Any:
+    """The pipeline with other arguments for some stages, by the ids of their datasets."""
+
+    def change(dataset: Any, inputs: tuple[Any, ...]) -> Any:
+        arguments = changed.get(id(dataset))
+        return None if arguments is None else replayed(dataset, inputs, **arguments)
+
+    return rebuilt(root, change)
+
+
 def _known(dataset: Any) -> Made:
     made = made_of(dataset)
     if made is None:
@@ -179,17 +190,18 @@ def note_transformation(
     _note(dataset, _transformation(name, original, signature, source, (), arguments, base))
 
 
-def _noted_apply(recorder: Recorder, base: Any, original: Callable[..., Any]) -> Callable[..., Any]:
+def _noted_apply(
+    recorder: Recorder,
+    base: Any,
+    original: Callable[..., Any],
+    self: Any,
+    transformation_func: Callable[..., Any],
+) -> Any:
     """`apply` counts only where nothing that it called made the dataset (assert_cardinality)."""
-
-    @functools.wraps(original)
-    def apply(self: Any, transformation_func: Callable[..., Any]) -> Any:
-        result = original(self, transformation_func)
-        if not recorder.suspended and isinstance(result, base) and made_of(result) is None:
-            _note(result, _application(original, self, transformation_func))
-        return result
-
-    return apply
+    result = original(self, transformation_func)
+    if not recorder.suspended and isinstance(result, base) and made_of(result) is None:
+        _note(result, _application(original, self, transformation_func))
+    return result
 
 
 def _application(original: Callable[..., Any], dataset: Any, function: Callable[..., Any]) -> Made:
@@ -222,24 +234,17 @@ def _source(
 ) -> Made:
     if name in HOLDS_ARRAYS:
         return Made(name, (), original, {}, _not_again)
-    found: list[Any] = []
-    _collect((args, kwargs), base, found)
+    found = [one for one in batches.leaves((args, kwargs)) if isinstance(one, base)]
 
     def call(new_inputs: tuple[Any, ...], _: dict[str, Any]) -> Any:
-        replacements = dict(zip(map(id, found), new_inputs, strict=True))
-        new_args, new_kwargs = _exchanged((args, kwargs), base, replacements)
+        new = dict(zip(map(id, found), new_inputs, strict=True))
+        new_args, new_kwargs = batches.map_leaves(lambda one: new.get(id(one), one), (args, kwargs))
         result = original(*new_args, **new_kwargs)
         _note(result, _source(name, original, new_args, new_kwargs, base))
         return result
 
-    arguments = {} if found else _bound(original, args, kwargs)
-    return Made(name, tuple(found), original, arguments, call)
-
-
-def _bound(
-    original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> dict[str, Any]:
-    return dict(inspect.signature(original).bind(*args, **kwargs).arguments)
+    bound = inspect.signature(original).bind(*args, **kwargs)
+    return Made(name, tuple(found), original, {} if found else dict(bound.arguments), call)
 
 
 def _not_again(_: tuple[Any, ...], __: dict[str, Any]) -> Any:
@@ -253,26 +258,3 @@ def _note(dataset: Any, made: Made) -> None:
     """
     if not any(dataset is one for one in made.inputs):
         vars(dataset)[_MADE] = made
-
-
-def _collect(value: Any, base: Any, found: list[Any]) -> None:
-    if isinstance(value, base):
-        found.append(value)
-    elif isinstance(value, dict):
-        for one in value.values():
-            _collect(one, base, found)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            _collect(one, base, found)
-
-
-def _exchanged(value: Any, base: Any, replacements: dict[int, Any]) -> Any:
-    if isinstance(value, base):
-        return replacements.get(id(value), value)
-    if isinstance(value, dict):
-        return {key: _exchanged(one, base, replacements) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_exchanged(one, base, replacements) for one in value]
-    if isinstance(value, tuple):
-        return tuple(_exchanged(one, base, replacements) for one in value)
-    return value

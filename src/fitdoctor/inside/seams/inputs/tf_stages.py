@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -13,7 +13,6 @@ from fitdoctor.contract.places import CodeLine
 from fitdoctor.inside.ledger.callsite import Place, library_call, user_place
 from fitdoctor.inside.ledger.loop_watch import LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
-from fitdoctor.inside.seams.inputs import tf_functions
 from fitdoctor.inside.seams.inputs.tf_pipeline import (
     inputs_of,
     made_of,
@@ -31,6 +30,31 @@ _SETTINGS = ("batch_size", "buffer_size", "count", "cycle_length", "num_shards")
 _KERAS_CALLS = ("evaluate", "fit", "predict")
 _REORDERS = frozenset({"list_files", "sample_from_datasets", "shuffle"})
 _RANDOM = frozenset({"random", "rejection_resample", "sample_from_datasets"})
+_PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+# Ops that are marked stateful but give the same result for the same input.
+_STEADY_OPS = frozenset(
+    {
+        "Assert",
+        "Case",
+        "For",
+        "HashTableV2",
+        "If",
+        "LookupTableFindV2",
+        "LookupTableSizeV2",
+        "MatchingFiles",
+        "PartitionedCall",
+        "Placeholder",
+        "Print",
+        "PrintV2",
+        "ReadFile",
+        "ReadVariableOp",
+        "RemoteCall",
+        "ResourceGather",
+        "StatefulPartitionedCall",
+        "VarHandleOp",
+        "While",
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +97,13 @@ class Stage:
 def watch_datasets(recorder: Recorder, module: ModuleType) -> None:
     """Remember for every dataset object the user's line and the call that made it."""
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def init(self: Any, *args: Any, **kwargs: Any) -> None:
-            original(self, *args, **kwargs)
-            if not recorder.suspended:
-                vars(self).setdefault(_PLACE, user_place(2))
-                vars(self).setdefault(_CALLED, library_call(2))
+    def init(original: Callable[..., None], self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if not recorder.suspended:
+            vars(self).setdefault(_PLACE, user_place(3))
+            vars(self).setdefault(_CALLED, library_call(3))
 
-        return init
-
-    recorder.patches.replace(module.DatasetV2, "__init__", make)
+    recorder.patches.around(module.DatasetV2, "__init__", init)
     watch_transformations(recorder, module)
 
 
@@ -125,8 +145,8 @@ def _stage(dataset: Any, number: int, inputs: tuple[int, ...]) -> Stage:
         op=op,
         inputs=inputs,
         place=vars(dataset).get(_PLACE),
-        python=op == "from_generator" or tf_functions.runs_python(dataset),
-        random=op in _RANDOM or tf_functions.is_random(dataset),
+        python=op == "from_generator" or runs_python(dataset),
+        random=op in _RANDOM or is_random(dataset),
         reorders=op in _REORDERS and arguments.get("shuffle") is not False,
         parallel=_parallelism(dataset, arguments),
         settings={
@@ -156,3 +176,42 @@ def _whole(value: Any) -> int | None:
         return int(value)
     except (TypeError, ValueError):
         return None
+
+
+def runs_python(dataset: Any) -> bool:
+    """Whether a stage's function crosses into the interpreter for every element."""
+    return any(op in _PYTHON_OPS for op in _operations(dataset))
+
+
+def is_random(dataset: Any) -> bool:
+    """Whether a stage's function may give another result for the same input.
+
+    Random and other stateful ops; what Python functions do is not known here.
+    """
+    registry = sys.modules["tensorflow.python.framework.op_def_registry"]
+    for op in _operations(dataset):
+        if op in _PYTHON_OPS or op in _STEADY_OPS or op.endswith("Dataset"):
+            continue
+        definition = registry.get(op)
+        if definition is not None and definition.is_stateful and not _reads_files(op):
+            return True
+    return False
+
+
+def _reads_files(op: str) -> bool:
+    """Datasets inside a function (interleave) are made of stateful readers."""
+    return "Dataset" in op or "Iterator" in op
+
+
+def _operations(dataset: Any) -> Iterator[str]:
+    """Every op of a stage's functions, also inside branches and nested functions."""
+    for function in dataset._functions():
+        graph = getattr(getattr(function, "function", None), "graph", None)
+        if graph is None:
+            continue
+        definition = graph.as_graph_def()
+        for node in definition.node:
+            yield node.op
+        for nested in definition.library.function:
+            for node in nested.node_def:
+                yield node.op

@@ -5,91 +5,55 @@ The copy has its own layers and variables, so that nothing of the user's model i
 
 from __future__ import annotations
 
-import inspect
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from fitdoctor.inside.seams.backends.model_state import all_layers
 from fitdoctor.inside.seams.not_available import NotAvailable
 
-Rebuild = Callable[[Any], Any]
+Rebuild = Callable[[Any], Any]  # another layer in a layer's place, or None to keep it
+# Keras notes on a layer each symbolic call of it, and each call that uses what it gave.
+NODES = ("_inbound_nodes", "_outbound_nodes")
 
 
-@dataclass(frozen=True)
-class Change:
-    """What differs from the user's model; nothing by default."""
+def cloned(model: Any, compiled_with: dict[str, Any], change: Rebuild | None = None) -> Any:
+    """A changed, compiled copy without metrics, which is cheaper to compare.
 
-    layer: Rebuild | None = None  # makes the copy's layer from the user's
-    optimizer: str | None = None
-    dtype: str | None = None
-    metrics: bool = False  # with the user's metrics; without, copies are cheaper to compare
-    jit_compile: bool | None = None
-
-
-def compile_arguments(method: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
-    """The arguments of one `compile()` by name; empty where it will raise itself."""
-    try:
-        bound = inspect.signature(method).bind_partial(None, *args, **kwargs)
-    except TypeError:
-        return {}
-    arguments = dict(bound.arguments)
-    arguments.pop("self", None)
-    return arguments
-
-
-def cloned(model: Any, compiled_with: dict[str, Any], change: Change) -> Any:
-    """A changed, compiled copy; raises NotAvailable where the model cannot be rebuilt."""
+    Raises:
+        NotAvailable: the model cannot be rebuilt.
+    """
     keras = sys.modules["keras"]
     if type(model).train_step is not keras.Model.train_step:
         raise NotAvailable("the model has a train_step of its own, so no copy of it was tried")
     with _names_kept():
         try:
             copy = keras.models.clone_model(
-                model, clone_function=_rebuilder(model, change), recursive=True
+                model, clone_function=functools.partial(_rebuilt, change), recursive=True
             )
         except (ValueError, TypeError, NotImplementedError, AttributeError, KeyError) as error:
             raise NotAvailable(f"the model cannot be rebuilt from its layers: {error}") from error
         copy.compile(
-            optimizer=change.optimizer or _fresh(compiled_with.get("optimizer", "rmsprop")),
+            optimizer=_fresh(compiled_with.get("optimizer", "rmsprop")),
             loss=compiled_with.get("loss"),
             loss_weights=compiled_with.get("loss_weights"),
-            metrics=_fresh_all(compiled_with.get("metrics")) if change.metrics else None,
-            jit_compile=model.jit_compile if change.jit_compile is None else change.jit_compile,
+            jit_compile=model.jit_compile,
         )
     return copy
 
 
-def _rebuilder(model: Any, change: Change) -> Rebuild:
-    """Copies of layers; the change applies to every layer but what gives the outputs its shape."""
-
-    def rebuild(layer: Any) -> Any:
-        if change.layer is not None:
-            made = change.layer(layer)
-            if made is not None:
-                return made
-        config = layer.get_config()
-        if change.dtype is not None and "dtype" in config:
-            config["dtype"] = change.dtype
-        return type(layer).from_config(config)
-
-    return rebuild
+def _rebuilt(change: Rebuild | None, layer: Any) -> Any:
+    made = change(layer) if change is not None else None
+    return type(layer).from_config(layer.get_config()) if made is None else made
 
 
-def _fresh(thing: Any) -> Any:
-    """A copy without state of an optimizer or metric; names and functions are themselves."""
-    if hasattr(thing, "get_config") and hasattr(type(thing), "from_config"):
-        return type(thing).from_config(thing.get_config())
-    return thing
-
-
-def _fresh_all(things: Any) -> Any:
-    if isinstance(things, dict):
-        return {name: _fresh_all(value) for name, value in things.items()}
-    if isinstance(things, list | tuple):
-        return [_fresh_all(value) for value in things]
-    return _fresh(things)
+def _fresh(optimizer: Any) -> Any:
+    """A copy without state; a name is itself."""
+    if hasattr(optimizer, "get_config") and hasattr(type(optimizer), "from_config"):
+        return type(optimizer).from_config(optimizer.get_config())
+    return optimizer
 
 
 @contextmanager
@@ -116,3 +80,19 @@ def output_layers(model: Any) -> set[str]:
             found.add(str(history.operation.name))
     layers = getattr(model, "layers", [])
     return found or ({str(layers[-1].name)} if layers else set())
+
+
+@contextmanager
+def nodes_kept(model: Any) -> Iterator[None]:
+    """Let a model be cut and joined anew without a trace on its layers."""
+    kept = [
+        (nodes, len(nodes))
+        for layer in all_layers(model)
+        for name in NODES
+        if isinstance(nodes := getattr(layer, name, None), list)
+    ]
+    try:
+        yield
+    finally:
+        for nodes, count in kept:
+            del nodes[count:]

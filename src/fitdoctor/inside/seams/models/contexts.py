@@ -23,19 +23,15 @@ def with_optimizer(model: Any, name: str) -> Context:
     return lambda: _attribute(model, "optimizer", optimizer)
 
 
-def in_float32(model: Any) -> Context:
-    """Every layer computes in float32; the variables of mixed policies are float32 already."""
-    return in_policy(model, "float32")
-
-
 def in_policy(model: Any, name: str) -> Context:
-    """Every layer computes by another dtype policy, with the variables it has."""
+    """Every layer computes by another dtype policy, with the variables it has.
+
+    The variables of mixed policies are float32 already.
+    """
     policy = sys.modules["keras"].dtype_policies.DTypePolicy(name)
     layers = [model, *all_layers(model)]
-
     # Losses are scaled for float16 only; Keras wraps the optimizer for it.
-    inner = getattr(model.optimizer, "inner_optimizer", None)
-    optimizer = model.optimizer if inner is None or name == "mixed_float16" else inner
+    optimizer = getattr(model.optimizer, "inner_optimizer", None) or model.optimizer
 
     @contextmanager
     def changed() -> Iterator[None]:
@@ -115,12 +111,38 @@ def _attribute(owner: Any, name: str, value: Any) -> Iterator[None]:
             object.__delattr__(owner, name)
 
 
+def with_settings(model: Any, settings: dict[str, Any]) -> Context:
+    """Some of `steps_per_execution`, `run_eagerly`, `jit_compile` as compile() would set them.
+
+    Keras reads some of them when the step is made and others when it is traced.
+    """
+
+    @contextmanager
+    def changed() -> Iterator[None]:
+        before = {name: getattr(model, name) for name in settings}
+        _set_all(model, settings)
+        try:
+            yield
+        finally:
+            _set_all(model, before)
+
+    return changed
+
+
+def _set_all(model: Any, settings: dict[str, Any]) -> None:
+    for name, value in settings.items():
+        if getattr(model, name) != value:
+            setattr(model, name, value)
+
+
 def step_under(model: Any, context: Context) -> Callable[..., Any]:
-    """A new step function, made, traced and called inside the context."""
+    """A new step function, made, traced and called inside the context; the model keeps its own."""
     own_function = model.train_function
-    with context():
-        model.make_train_function(force=True)
-        made = model.train_function
+    try:
+        with context():
+            model.make_train_function(force=True)
+            made = model.train_function
+    finally:
         model.train_function = own_function
 
     def function(*arguments: Any) -> Any:

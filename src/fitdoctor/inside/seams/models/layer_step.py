@@ -1,4 +1,4 @@
-"""One layer by itself, forward and backward, compiled as it would be inside the step."""
+"""One layer, or the optimizer's update, by itself: compiled as it would be inside the step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from fitdoctor.inside.patches import Patches
 from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.not_available import NotAvailable
 
 # Ops that leave the graph for Python.
 HOST_OPS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
@@ -17,6 +18,7 @@ LOOP_OPS = frozenset({"While", "StatelessWhile"})
 HOST_PRIMITIVES = ("pure_callback", "io_callback", "debug_callback")
 # Where a tensor of torch becomes a NumPy array or a Python number.
 TORCH_EXITS = ("numpy", "item", "tolist")
+Values = dict[int, Any]  # variables' values by id, where the variables hold none (JAX in a fit)
 
 
 @dataclass(frozen=True)
@@ -142,20 +144,68 @@ def _torch(layer: Any, inputs: Any, values: dict[int, Any], is_first: bool) -> L
 
 def _torch_exits(torch: Any, step: Callable[[], Any]) -> int:
     """How often one step leaves torch for NumPy or Python."""
-    count = [0]
+    count = 0
 
-    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
-        def leave(*args: Any, **kwargs: Any) -> Any:
-            count[0] += 1
-            return original(*args, **kwargs)
+    def leave(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        nonlocal count
+        count += 1
+        return original(*args, **kwargs)
 
-        return leave
-
-    patches = Patches()
-    for name in TORCH_EXITS:
-        patches.replace(torch.Tensor, name, counted)
-    try:
+    with Patches() as patches:
+        for name in TORCH_EXITS:
+            patches.around(torch.Tensor, name, leave)
         step()
-    finally:
-        patches.undo()
-    return count[0]
+    return count
+
+
+def optimizer_update(backend: str, model: Any, values: Values) -> Callable[[], Any]:
+    """A function that updates every trainable variable once, with gradients of zero.
+
+    It changes weights and the optimizer's state, so state has to be put back afterwards.
+
+    Raises:
+        NotAvailable: there is nothing to update.
+    """
+    variables = list(model.trainable_variables)
+    if not variables or getattr(model, "optimizer", None) is None:
+        raise NotAvailable("the model has no optimizer, or nothing to train")
+    makers = {"tensorflow": _tensorflow_update, "jax": _jax_update, "torch": _torch_update}
+    return makers[backend](model.optimizer, variables, values)
+
+
+def _tensorflow_update(optimizer: Any, variables: list[Any], values: Values) -> Callable[[], Any]:
+    tf = sys.modules["tensorflow"]
+    gradients = [tf.zeros(variable.shape, variable.dtype) for variable in variables]
+
+    @tf.function(jit_compile=False, autograph=False)  # type: ignore[untyped-decorator]
+    def update(given: Any) -> None:
+        optimizer.apply(given, variables)
+
+    return lambda: update(gradients)
+
+
+def _jax_update(optimizer: Any, variables: list[Any], values: Values) -> Callable[[], Any]:
+    jax = sys.modules["jax"]
+    weights = [values.get(id(variable), variable._value) for variable in variables]
+    slots = [values.get(id(variable), variable._value) for variable in optimizer.variables]
+    if any(value is None for value in (*weights, *slots)):
+        raise NotAvailable("the optimizer's state is not at hand while the fit runs")
+    gradients = [jax.numpy.zeros_like(weight) for weight in weights]
+
+    def update(state: Any, given: Any, trained: Any) -> Any:
+        return optimizer.stateless_apply(state, given, trained)
+
+    compiled = jax.jit(update)
+    return lambda: compiled(slots, gradients, weights)
+
+
+def _torch_update(optimizer: Any, variables: list[Any], values: Values) -> Callable[[], Any]:
+    torch = sys.modules["torch"]
+    gradients = [torch.zeros_like(variable.value) for variable in variables]
+
+    def update() -> Any:
+        with torch.no_grad():
+            optimizer.apply(gradients, variables)
+        return variables[0].value
+
+    return update

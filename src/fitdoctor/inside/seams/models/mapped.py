@@ -21,21 +21,18 @@ class MapCall(NamedTuple):
 @contextmanager
 def vectorized_maps(seen: set[MapCall] | None = None) -> Iterator[None]:
     """Let the twins answer for a while; `seen` gets the calls that they answered."""
-    patches = Patches()
-    ops = sys.modules["keras"].ops
-    patches.replace(ops, "map", _answered_by(ops.vectorized_map, "map", seen))
-    tensorflow = sys.modules.get("tensorflow")
-    if tensorflow is not None:
-        twin = tensorflow.vectorized_map
-        patches.replace(tensorflow, "map_fn", _answered_by(twin, "map_fn", seen))
-    jax = sys.modules.get("jax")
-    # Keras's own map on JAX is made of this one, and answered above.
-    if jax is not None and sys.modules["keras"].config.backend() == "jax":
-        patches.replace(jax.lax, "map", _answered_by(_vmapped(jax), "lax.map", seen))
-    try:
+    with Patches() as patches:
+        ops = sys.modules["keras"].ops
+        patches.replace(ops, "map", _answered_by(ops.vectorized_map, "map", seen))
+        tensorflow = sys.modules.get("tensorflow")
+        if tensorflow is not None:
+            twin = tensorflow.vectorized_map
+            patches.replace(tensorflow, "map_fn", _answered_by(twin, "map_fn", seen))
+        jax = sys.modules.get("jax")
+        # Keras's own map on JAX is made of this one, and answered above.
+        if jax is not None and sys.modules["keras"].config.backend() == "jax":
+            patches.replace(jax.lax, "map", _answered_by(_vmapped(jax), "lax.map", seen))
         yield
-    finally:
-        patches.undo()
 
 
 def _vmapped(jax: Any) -> Callable[[Any, Any], Any]:

@@ -17,10 +17,13 @@ from fitdoctor.contract.records import EventDetail
 from fitdoctor.inside.ledger.callsite import is_user_file, user_place
 from fitdoctor.inside.ledger.loop_watch import LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
+from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.watch.jit_arguments import Argument, arguments_of, changed
 
 LAYER_MODULE = "keras.src.layers.layer"
 MARKER = "jax.jit"
+COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
+_WORTH_RECORDING_S = 0.001  # eager JAX compiles hundreds of trivial ops
 
 
 class _Running(threading.local):
@@ -97,15 +100,12 @@ class JittedFunction:
     # Named here as well: JAX asks the type whether it can do these.
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """As JAX's own."""
         return self._jitted.lower(*args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> Any:
-        """As JAX's own."""
         return self._jitted.trace(*args, **kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """As JAX's own."""
         return self._jitted.eval_shape(*args, **kwargs)
 
 
@@ -149,13 +149,29 @@ def watch_jit(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
 def watch_stateless_calls(recorder: Recorder, module: ModuleType) -> None:
     """Notice a Keras model inside a function that is being traced."""
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def stateless_call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if _running.function is not None:
-                _keras_codes.add(_running.function.code)
-            return original(self, *args, **kwargs)
+    def stateless_call(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if _running.function is not None:
+            _keras_codes.add(_running.function.code)
+        return original(*args, **kwargs)
 
-        return stateless_call
+    recorder.patches.around(module.Layer, "stateless_call", stateless_call)
 
-    recorder.patches.replace(module.Layer, "stateless_call", make)
+
+def watch_compiles(recorder: Recorder, jax: Any) -> None:
+    """Record each XLA compilation through JAX's public monitoring events."""
+
+    def listener(event: str, duration: float, **detail: Any) -> None:
+        if event != COMPILE_EVENT or duration < _WORTH_RECORDING_S or recorder.suspended:
+            return
+        call = recorder.active_call()
+        nanoseconds = int(duration * 1e9)
+        name = str(detail.get("fun_name", ""))
+        if call is not None:
+            shapes = batches.describe(call.last_batch)
+            number = recorder.model_number(call.model)
+            facts = EventDetail(name=name, shapes=tuple(shapes), model=number)
+        else:
+            facts = compiling(name)
+        recorder.event("compile", recorder.clock() - nanoseconds, nanoseconds, facts)
+
+    jax.monitoring.register_event_duration_secs_listener(listener)

@@ -14,18 +14,25 @@ from fitdoctor.inside.ledger.timed_callbacks import unwatch_callbacks, watch_cal
 CALLBACK_LIST = "keras.src.callbacks.callback_list"
 
 
+# What happens to a call before or after its callbacks are called.
+_Edge = Callable[[Call, Any], None]
+
+
 def watch_callback_list(recorder: Recorder, module: ModuleType) -> None:
     """Patch the list that calls all callbacks: totals on the training thread, and its edges."""
-    callback_list = module.CallbackList
-    replace = recorder.patches.replace
+    callback_list, patches = module.CallbackList, recorder.patches
     for name in ("on_train_batch_begin", "on_train_batch_end"):
-        replace(callback_list, name, functools.partial(_timed_batch_hook, recorder))
-    replace(callback_list, "on_epoch_begin", functools.partial(_epoch_begin, recorder))
-    replace(callback_list, "on_epoch_end", functools.partial(_epoch_end, recorder))
-    replace(callback_list, "on_train_begin", functools.partial(_train_begin, recorder))
-    replace(callback_list, "on_train_end", functools.partial(_train_end, recorder))
+        patches.replace(callback_list, name, functools.partial(_timed_batch_hook, recorder))
+    edges: dict[str, tuple[_Edge, _Edge]] = {
+        "on_epoch_begin": (lambda call, _: call.begin_epoch(), _nothing),
+        "on_epoch_end": (_nothing, _nothing),
+        "on_train_begin": (_begin_fit, _nothing),
+        "on_train_end": (_nothing, _end_fit),
+    }
+    for name, (before, after) in edges.items():
+        patches.around(callback_list, name, functools.partial(_edge_hook, recorder, before, after))
     for name in ("on_test_begin", "on_predict_begin"):
-        replace(callback_list, name, functools.partial(_other_begin, recorder))
+        patches.around(callback_list, name, functools.partial(_other_begin, recorder))
 
 
 def _timed_batch_hook(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,78 +51,47 @@ def _timed_batch_hook(recorder: Recorder, original: Callable[..., Any]) -> Calla
     return hook
 
 
-def _epoch_begin(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is None:
-            return original(self, *args, **kwargs)
-        call.begin_epoch()
-        return _in_epoch_callbacks(recorder, call, original, self, args, kwargs)
-
-    return hook
-
-
-def _epoch_end(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is None:
-            return original(self, *args, **kwargs)
-        return _in_epoch_callbacks(recorder, call, original, self, args, kwargs)
-
-    return hook
-
-
-def _in_epoch_callbacks(
+def _edge_hook(
     recorder: Recorder,
-    call: Call,
+    before: _Edge,
+    after: _Edge,
     original: Callable[..., Any],
     self: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    *args: Any,
+    **kwargs: Any,
 ) -> Any:
+    call = recorder.active_call()
+    if call is None or call.kind != "fit":
+        return original(self, *args, **kwargs)
+    before(call, self)
     begin = recorder.clock()
-    result = original(self, *args, **kwargs)
-    call.epoch_callbacks += recorder.clock() - begin
+    try:
+        result = original(self, *args, **kwargs)
+        call.epoch_callbacks += recorder.clock() - begin
+    finally:
+        after(call, self)
     return result
 
 
-def _train_begin(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is None or call.kind != "fit":
-            return original(self, *args, **kwargs)
-        # `fit` has just made its step function and has not called it yet.
+def _nothing(call: Call, callback_list: Any) -> None:
+    pass
+
+
+def _begin_fit(call: Call, callback_list: Any) -> None:
+    # `fit` has just made its step function and has not called it yet.
+    call.watch_steps()
+    watch_callbacks(callback_list, call.workload, call.recorder.clock)
+
+
+def _end_fit(call: Call, callback_list: Any) -> None:
+    unwatch_callbacks(callback_list)
+    call.release()
+
+
+def _other_begin(
+    recorder: Recorder, original: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    call = recorder.active_call()
+    if call is not None and call.kind in ("evaluate", "predict"):
         call.watch_steps()
-        watch_callbacks(self, call.workload, recorder.clock)
-        return _in_epoch_callbacks(recorder, call, original, self, args, kwargs)
-
-    return hook
-
-
-def _train_end(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is None or call.kind != "fit":
-            return original(self, *args, **kwargs)
-        try:
-            return _in_epoch_callbacks(recorder, call, original, self, args, kwargs)
-        finally:
-            unwatch_callbacks(self)
-            call.release()
-
-    return hook
-
-
-def _other_begin(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = recorder.active_call()
-        if call is not None and call.kind in ("evaluate", "predict"):
-            call.watch_steps()
-        return original(self, *args, **kwargs)
-
-    return hook
+    return original(*args, **kwargs)

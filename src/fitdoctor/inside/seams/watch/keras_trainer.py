@@ -9,18 +9,20 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fitdoctor.contract.codec import decode_known
 from fitdoctor.contract.records import EventDetail, WorkloadDetail
 from fitdoctor.inside.ledger.callsite import user_place
-from fitdoctor.inside.ledger.recorder import Recorder
+from fitdoctor.inside.ledger.iterator_changes import waited_for_iterator
+from fitdoctor.inside.ledger.recorder import Clock, Recorder
 from fitdoctor.inside.ledger.running_call import Call
 from fitdoctor.inside.seams.inputs.generators import timed_generator
-from fitdoctor.inside.seams.inputs.timed import TimedIterable
-from fitdoctor.inside.seams.models.clones import compile_arguments
+
+if TYPE_CHECKING:
+    from fitdoctor.inside.ledger.running_call import Call
 
 CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 TRAINERS = {
@@ -41,38 +43,32 @@ def watch_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
     for name in CALLS:
         recorder.patches.replace(trainer, name, functools.partial(_recorded, recorder, name))
     iterator = getattr(module, iterator_name)
-    recorder.patches.replace(iterator, "__init__", functools.partial(_captured_iterator, recorder))
+    around = recorder.patches.around
+    around(iterator, "__init__", functools.partial(_captured_iterator, recorder))
     # TensorFlow consumes its iterator inside the compiled step; see GraphClock.
-    make_iterator = (
-        functools.partial(_asked_iterator, recorder)
-        if backend == "tensorflow"
-        else functools.partial(_timed_iterator, recorder, backend)
-    )
-    recorder.patches.replace(iterator, "_get_iterator", make_iterator)
+    get_iterator = _asked_iterator if backend == "tensorflow" else _timed_iterator
+    around(iterator, "_get_iterator", functools.partial(get_iterator, recorder))
 
 
 def watch_compile(recorder: Recorder, module: ModuleType) -> None:
     """Record each `model.compile()`: one in a loop makes Keras trace everything again."""
+    signature = inspect.signature(module.Trainer.compile)
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def compile_(model: Any, *args: Any, **kwargs: Any) -> Any:
-            begin = recorder.clock()
-            result = original(model, *args, **kwargs)
-            if not recorder.suspended:
-                recorder.compiled_with[model] = compile_arguments(original, args, kwargs)
-                place = user_place(2)
-                detail = EventDetail(
-                    file=place.file if place else None,
-                    line=place.line if place else None,
-                    model=recorder.model_number(model),
-                )
-                recorder.event("compile_call", begin, recorder.clock() - begin, detail)
-            return result
+    def compile_(original: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
+        begin = recorder.clock()
+        result = original(model, *args, **kwargs)
+        if not recorder.suspended:
+            recorder.compiled_with[model] = _arguments(signature, model, args, kwargs)
+            place = user_place(3)
+            detail = EventDetail(
+                file=place.file if place else None,
+                line=place.line if place else None,
+                model=recorder.model_number(model),
+            )
+            recorder.event("compile_call", begin, recorder.clock() - begin, detail)
+        return result
 
-        return compile_
-
-    recorder.patches.replace(module.Trainer, "compile", make)
+    recorder.patches.around(module.Trainer, "compile", compile_)
 
 
 def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -184,42 +180,73 @@ def _whole(value: Any) -> int | None:
         return None
 
 
-def _captured_iterator(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
-        call = recorder.active_call()
-        if call is not None and call.epoch_iterator is None:
-            call.epoch_iterator = self
-            call.source = timed_generator(self.data_adapter)
-
-    return init
+def _captured_iterator(
+    recorder: Recorder, original: Callable[..., None], self: Any, *args: Any, **kwargs: Any
+) -> None:
+    original(self, *args, **kwargs)
+    call = recorder.active_call()
+    if call is not None and call.epoch_iterator is None:
+        call.epoch_iterator = self
+        call.source = timed_generator(self.data_adapter)
 
 
-def _asked_iterator(recorder: Recorder, original: Callable[..., Any]) -> Callable[..., Any]:
+def _asked_iterator(recorder: Recorder, original: Callable[[Any], Any], self: Any) -> Any:
     """Note when Keras asks for the next epoch's data: the old iterator ends with it."""
-
-    @functools.wraps(original)
-    def get_iterator(self: Any) -> Any:
-        call = recorder.active_call()
-        if call is not None:
-            call.iterator_asked = recorder.clock()
-        return original(self)
-
-    return get_iterator
+    call = recorder.active_call()
+    if call is not None:
+        call.iterator_asked = recorder.clock()
+    return original(self)
 
 
-def _timed_iterator(
-    recorder: Recorder, backend: str, original: Callable[..., Any]
-) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def get_iterator(self: Any) -> Any:
-        iterable = original(self)
-        call = recorder.active_call()
-        if call is None:
-            return iterable
-        call.python_wait = True
-        call.wait_is_inside_step = backend == "jax"
-        return TimedIterable(iterable, call, recorder.clock)
+def _timed_iterator(recorder: Recorder, original: Callable[[Any], Any], self: Any) -> Any:
+    iterable = original(self)
+    call = recorder.active_call()
+    if call is None:
+        return iterable
+    call.python_wait = True
+    call.wait_is_inside_step = recorder.backend == "jax"
+    return TimedIterable(iterable, call, recorder.clock)
 
-    return get_iterator
+
+class TimedIterable:
+    """An iterable whose every `next` is added to the call's input wait."""
+
+    def __init__(self, iterable: Any, call: Call, clock: Clock) -> None:
+        """Stand in for what Keras is about to call `iter` on."""
+        self._iterable = iterable
+        self._call = call
+        self._clock = clock
+
+    def __iter__(self) -> Iterator[Any]:
+        return _TimedIterator(self._iterable, self._call, self._clock)
+
+
+class _TimedIterator:
+    __slots__ = ("_call", "_clock", "_iterable", "_made", "_next")
+
+    def __init__(self, iterable: Any, call: Call, clock: Clock) -> None:
+        begin = clock()
+        self._iterable = iterable  # keeps a DataLoader's workers alive
+        self._next = iter(iterable).__next__
+        self._call = call
+        self._clock = clock
+        self._made: int | None = clock()
+        call.wait += self._made - begin
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        clock = self._clock
+        begin = clock()
+        if self._made is not None:
+            # Between being made and the first batch, Keras lets go of the epoch's before.
+            waited_for_iterator(self._call, begin - self._made, begin)
+            self._made = None
+        try:
+            batch = self._next()
+        finally:
+            self._call.wait += clock() - begin
+        # A reference, not a copy: the frozen-batch probe needs one real batch.
+        self._call.last_batch = batch
+        return batch

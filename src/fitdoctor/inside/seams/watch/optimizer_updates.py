@@ -1,4 +1,4 @@
-"""Eager optimizer updates outside any Keras call: the steps of loops that have no loader."""
+"""Eager updates by Keras's and torch's optimizers: the steps of loops that have no loader."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.backends import batches
 
 OPTIMIZER_MODULE = "keras.src.optimizers.base_optimizer"
+TORCH_OPTIMIZER_MODULE = "torch.optim.optimizer"
 
 
 def watch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
@@ -41,3 +42,18 @@ def _is_tracing(backend: str, arguments: tuple[Any, ...]) -> bool:
         tracer = sys.modules["jax"].core.Tracer
         return any(isinstance(leaf, tracer) for leaf in batches.leaves(arguments))
     return False
+
+
+def watch_torch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
+    """Have torch report every update, by its public hook for all optimizers."""
+
+    def on_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if recorder.calls or recorder.suspended:
+            return
+        if recorder.loops:
+            recorder.loops[-1].eager_updates += 1
+            return
+        loops.called("optimizer", lambda: None)
+
+    handle = module.register_optimizer_step_pre_hook(on_update)
+    recorder.patches.later(handle.remove)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fitdoctor.inside.seams.inputs import keras_arrays, tf_edits
 from fitdoctor.inside.seams.inputs.tf_edits import NotApplicable
-from fitdoctor.inside.seams.inputs.tf_pipeline import rebuilt, replayed
+from fitdoctor.inside.seams.inputs.tf_pipeline import with_arguments
 from fitdoctor.inside.seams.inputs.tf_stages import Stage, walk
 
 _DETERMINISTIC_ENDS = frozenset({"map", "batch", "padded_batch", "filter"})
@@ -34,14 +34,12 @@ def carried_out(dataset: Any, plan: dict[str, Any]) -> Any:
 
 
 def _with_calls(dataset: Any, calls: dict[int, int]) -> Any:
-    wanted = {id(s.dataset): calls[s.number] for s in walk(dataset) if s.number in calls}
-
-    def change(one: Any, inputs: tuple[Any, ...]) -> Any:
-        if id(one) not in wanted:
-            return None
-        return replayed(one, inputs, num_parallel_calls=wanted[id(one)])
-
-    return rebuilt(dataset, change) if wanted else dataset
+    changed = {
+        id(s.dataset): {"num_parallel_calls": calls[s.number]}
+        for s in walk(dataset)
+        if s.number in calls
+    }
+    return with_arguments(dataset, changed)
 
 
 def _cached(dataset: Any, plan: dict[str, Any]) -> Any:
