@@ -123,9 +123,9 @@ def recorded(case: Case, folder: Path) -> Path:
 
 def planned(path: Path) -> dict[str, Any] | None:
     """The planner's choice for a tf.data pipeline."""
+    from benchmarks.pipeline_plan import plan_for
     from fitdoctor.analysis.build_view import view_of
     from fitdoctor.contract.reader import read_recording
-    from fitdoctor.pricing.pipeline_plan import plan_for
 
     recording = read_recording(path)
     for workload in recording.workloads:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 # Test helpers (synthetic recordings, scripts) are plain modules of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
+# So are the benchmarks, in the folder above.
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 
 def pytest_configure() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.pipeline_plan import plan_for
 from fitdoctor.contract.evidence.pipeline import (
     Cached,
     EarlyShuffle,
@@ -9,7 +10,6 @@ from fitdoctor.contract.evidence.pipeline import (
     OnePass,
     StageTime,
 )
-from fitdoctor.pricing.pipeline_plan import plan_for
 from synthetic import MS, slow_pipeline, stage, tried, view
 
 

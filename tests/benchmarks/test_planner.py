@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitdoctor.pricing.planner import Machine, Step, Work, best_plan, solve
+from benchmarks.planner import Machine, Step, Work, best_plan, solve
 
 MS = 1e6
 

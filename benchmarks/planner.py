@@ -163,28 +163,3 @@ def _calls(stage: Work, step_ns: float, machine: Machine) -> int:
     if not stage.parallel or step_ns <= 0:
         return 1
     return min(_most_calls(stage, machine), max(1, math.ceil(_alone(stage) / step_ns - 1e-9)))
-
-
-def workers_for(
-    batch_ns: float, cpu_ns: float, step: Step, machine: Machine, *, payload_ns: float
-) -> tuple[str, int]:
-    """Threads or processes for a loader in Python, and how many.
-
-    Threads share the lock: they help as far as a batch waits. Processes do not, but every
-    batch has to be shipped.
-
-    Example:
-        >>> workers_for(30e6, 0.3e6, Step(5e6), Machine(2), payload_ns=1e6)
-        ('threads', 7)
-        >>> workers_for(30e6, 30e6, Step(5e6), Machine(2), payload_ns=1e6)
-        ('processes', 2)
-        >>> workers_for(30e6, 30e6, Step(5e6), Machine(2), payload_ns=60e6)
-        ('threads', 1)
-    """
-    threads_ns = max(cpu_ns, step.ns)
-    processes_ns = max(cpu_ns / machine.cores, payload_ns, step.ns)
-    if processes_ns * 1.2 < threads_ns:
-        return "processes", max(1, min(machine.cores, math.ceil(cpu_ns / processes_ns)))
-    waits = batch_ns > 1.2 * cpu_ns
-    count = math.ceil(batch_ns / threads_ns) + 1 if waits else 1
-    return "threads", max(1, min(MOST_CALLS, count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from benchmarks.planner import WORTH, Machine, Plan, Step, Work, best_plan
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.pipeline import (
@@ -14,7 +15,6 @@ from fitdoctor.contract.evidence.pipeline import (
     MoreReads,
 )
 from fitdoctor.contract.limits import MEMORY_SHARE
-from fitdoctor.pricing.planner import WORTH, Machine, Plan, Step, Work, best_plan
 
 _PARALLEL = frozenset({"map", "interleave"})
 _ENDS_CACHING = frozenset({"shuffle", "repeat", "cache", "from_generator"})
