@@ -6,10 +6,16 @@ import signal
 import sys
 from pathlib import Path
 
+from hypothesis import settings
+
 # Test helpers (synthetic recordings, scripts) are plain modules of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
 # So are the benchmarks, in the folder above.
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+# How long an example takes says nothing here: two cores are shared, and imports are lazy.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 
 def pytest_configure() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fitdoctor.analysis.asynchronous import SURFACES_IN, as_computed
 from fitdoctor.analysis.build_view import view_of

@@ -3,8 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fitdoctor.analysis.costs import parts_that_sum
 from fitdoctor.analysis.fit_costs import fit_costs
@@ -105,7 +104,6 @@ def test_the_first_compile_is_a_one_off_and_no_part_of_a_step() -> None:
     costs = fit_costs(replace(workload, events=(compile_,)))
     assert costs is not None
     assert "compile" not in costs.parts
-    assert costs.recurring_compiles == 0
 
 
 def test_validation_is_spread_over_the_steps_by_its_typical_pass() -> None:

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fitdoctor.analysis.steady import warm_up_length
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fitdoctor.comparison.compared_run import Measured, Side, read_side, side_of
 from fitdoctor.comparison.gate import QUANTITIES, broken, broken_by, parse_condition

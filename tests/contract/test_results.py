@@ -13,7 +13,6 @@ import pytest
 
 import fitdoctor
 from fitdoctor.contract.codec import BadValue
-from fitdoctor.contract.evidence.loop import LoopFacts
 from fitdoctor.contract.evidence.model import ChangedStep, VectorisedStep
 from fitdoctor.contract.evidence.step import FrozenBatch, StepsPerExecution
 from fitdoctor.contract.results import (
@@ -33,8 +32,6 @@ SOURCE = Path(fitdoctor.__file__).parent
 READERS = ("analysis", "rules", "pricing", "diagnosis", "report", "trials", "devices", "cures")
 # Beside the probes: hand-written loops are examined while they run, fresh runs by the parent.
 OTHER_WRITERS = ("inside/lab/*.py", "trials/*.py")
-# How a loop was recognised: for whoever looks into a recording by hand.
-FOR_PEOPLE = (LoopFacts,)
 
 
 @functools.cache
@@ -73,8 +70,6 @@ def test_a_result_is_written_by_one_module(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(all_kinds()))
 def test_a_result_is_read(name: str) -> None:
     kind = all_kinds()[name]
-    if kind in FOR_PEOPLE:
-        return
     files = [path for room in READERS for path in (SOURCE / room).rglob("*.py")]
     assert any(kind.__name__ in names_in(path) for path in files), f"{kind.__name__} is not read"
 
@@ -123,4 +118,3 @@ def test_evidence_is_asked_for_by_its_class() -> None:
     assert found.found(FrozenBatch) is frozen
     assert found.found(ChangedStep, "float32") is step
     assert found.found(ChangedStep, "bfloat16") is None
-    assert found.family(ChangedStep) == {"float32": step}

@@ -7,8 +7,7 @@ import types
 from typing import Any
 
 from edit_text import at, comments
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from test_compiling import FUNCTION, Tensor, compiled
 
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft

@@ -6,8 +6,7 @@ import ast
 from collections import Counter
 
 from edit_text import at, comments, words
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fitdoctor.cures.draft import AlreadyThere, DeclinedEdit, Draft
 from fitdoctor.cures.edit_engine import edited

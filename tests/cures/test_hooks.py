@@ -6,8 +6,7 @@ import ast
 
 import pytest
 from edit_text import after, at, comments, is_there, why_not
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fitdoctor.findings.edits import SkipBatches
 

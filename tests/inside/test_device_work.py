@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fitdoctor.inside.seams.backends.device_work import device_work, union
 from fitdoctor.inside.seams.not_available import NotAvailable

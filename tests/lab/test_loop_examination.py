@@ -37,7 +37,6 @@ class Running:
             "last_function_call": None,
             "marker": "torch",
             "iterations": 40,
-            "eager_updates": 0,
             "frozen": None,
             "bodies": None,
         }
@@ -79,14 +78,8 @@ def no_loader_probes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_loader_the_ceiling_and_the_step_compiled() -> None:
     running = Running()
-    assert running.run() == ["loop", "loader", "frozen_batch", "repeat_call", "compiled_step"]
+    assert running.run() == ["loader", "frozen_batch", "repeat_call", "compiled_step"]
     lines = running.recorder.probes
-    assert lines["loop"]["data"] == {
-        "iterations": 40,
-        "eager_updates": 0,
-        "calls_function": False,
-        "marker": "torch",
-    }
     assert set(lines["frozen_batch"]["data"]["ns"]) == {100 * MS}
     step = lines["compiled_step"]["data"]
     assert (step["function"], step["stands_for"]) == ("train_step", "step function")
@@ -103,13 +96,13 @@ def test_the_loop_gets_one_batch_again_and_again() -> None:
 
 def test_a_compiled_function_is_called_again_instead() -> None:
     running = Running(last_function_call=(lambda x: x, (1,), {}))
-    assert running.run() == ["loop", "loader", "frozen_batch", "repeat_call"]
+    assert running.run() == ["loader", "frozen_batch", "repeat_call"]
     assert running.recorder.probes["repeat_call"]["status"] == "ok"
 
 
 def test_a_script_that_runs_on_has_only_its_loader_probed() -> None:
     running = Running(keep_running=True)
-    assert running.run() == ["loop", "loader", "frozen_batch"]
+    assert running.run() == ["loader", "frozen_batch"]
     refused = running.recorder.probes["frozen_batch"]
     assert refused["status"] == "not available"
     assert "--continue was given" in refused["reason"]
@@ -119,10 +112,10 @@ def test_a_script_that_runs_on_has_only_its_loader_probed() -> None:
 def test_a_loop_that_has_ended_has_only_its_loader_probed() -> None:
     running = Running(keep_running=True)
     running.examination.examine_ended()
-    assert list(running.recorder.probes) == ["loop", "loader"]
+    assert list(running.recorder.probes) == ["loader"]
     pure = Running(keep_running=True, marker="jax.jit", last_function_call=(len, ("ab",), {}))
     pure.examination.examine_ended()
-    assert list(pure.recorder.probes) == ["loop", "loader", "repeat_call"]
+    assert list(pure.recorder.probes) == ["loader", "repeat_call"]
 
 
 def test_with_a_switch_on_the_loop_is_timed_compiled_as_well(
@@ -174,7 +167,7 @@ def test_a_loop_without_a_loader_is_watched_as_it_is(
     monkeypatch.setattr(FakeSampler, "maker", maker)
     running = Running(loader=None, last_element=None)
     names = running.run()
-    assert names[:2] == ["loop", "loop_lines"]
+    assert names[:1] == ["loop_lines"]
     assert "frozen_batch" not in names
     if maker is None:
         assert "loader" in names

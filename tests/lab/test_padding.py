@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fitdoctor.inside.lab.probes import padding
 from fitdoctor.inside.lab.probes.padding import boundaries, bucketed

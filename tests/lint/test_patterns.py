@@ -6,8 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fitdoctor.lint.check import SYNTAX, check_file, python_files
 from fitdoctor.lint.patterns import all_patterns

@@ -3,8 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.diagnosis.breakdown import parts_with_contention

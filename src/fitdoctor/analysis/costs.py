@@ -25,7 +25,6 @@ class Costs:
     p10_ns: float
     p90_ns: float
     one_off_ns: float  # start-up and first compile, paid once
-    recurring_compiles: int
     disturbed_share: float  # of the steps, measured while other processes took CPU time
     unit: str = "step"  # or "call"
     # Parts of the core that are not the step: batch callbacks, saves, compiles in every step.

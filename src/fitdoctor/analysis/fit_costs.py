@@ -77,7 +77,6 @@ def fit_costs(workload: RecordedWorkload) -> Costs | None:
         p10_ns=quantile(singles, 0.1),
         p90_ns=quantile(singles, 0.9),
         one_off_ns=_one_off(workload, rows),
-        recurring_compiles=len(recurring),
         disturbed_share=disturbed,
         beside={name: inside[name] for name in BESIDE if inside.get(name)},
         first_waits=extras.get("input_wait_epoch", 0.0),

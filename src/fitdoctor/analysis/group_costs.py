@@ -66,7 +66,6 @@ def group_costs(
         p10_ns=quantile(periods, 0.1),
         p90_ns=quantile(periods, 0.9),
         one_off_ns=float(workload.calls[0].dur),
-        recurring_compiles=0,
         disturbed_share=0.0,
         unit="call",
     )

@@ -99,12 +99,3 @@ class Evidence:
     def found(self, kind: type[Result], key: str = "") -> Result | None:
         """The result of this class; of a family, the one with this key."""
         return cast("Result | None", self.by_name.get(recorded_name(kind, key)))
-
-    def family(self, kind: type[Result]) -> dict[str, Result]:
-        """All results of a family, by key."""
-        prefix = f"{_names[kind]}_"
-        return {
-            name.removeprefix(prefix): one
-            for name, one in self.by_name.items()
-            if type(one) is kind and name.startswith(prefix)
-        }

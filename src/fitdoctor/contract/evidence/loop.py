@@ -8,17 +8,6 @@ from fitdoctor.contract.evidence.timing import NativePart, Timed
 from fitdoctor.contract.results import result
 
 
-@result("loop")
-@dataclass(frozen=True)
-class LoopFacts:
-    """How the loop was recognised."""
-
-    iterations: int
-    eager_updates: int = 0
-    calls_function: bool = False
-    marker: str | None = None
-
-
 @dataclass(frozen=True)
 class LoopShare:
     """Time of the loop's thread in one part of its body."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from fitdoctor.contract.evidence.loading import InputFacts
-from fitdoctor.contract.evidence.loop import CompiledLoop, LoopFacts, LoopLines
+from fitdoctor.contract.evidence.loop import CompiledLoop, LoopLines
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.results import recorded_name
 from fitdoctor.inside.lab.apparatus.loop_lines import LoopSampler
@@ -66,7 +66,6 @@ class LoopExamination:
 
     def examine_ended(self) -> None:
         """The loop is over: only its loader can still be probed, and a step without state."""
-        self._record_facts()
         self._probe_loader()
         if self._loop.marker == jax_calls.MARKER:
             # A pure function: calling it again changes nothing.
@@ -75,7 +74,6 @@ class LoopExamination:
 
     def start(self) -> None:
         """Probe the loader and freeze the batch, or begin to watch."""
-        self._record_facts()
         code = self._loop.frame_code
         if self._loop.loader is None and code is not None and not self._context.keep_running:
             self._sampler = LoopSampler(code)
@@ -105,16 +103,6 @@ class LoopExamination:
 
     def _record(self, kind: type[Found], experiment: Callable[[], Found]) -> Found | None:
         return run_and_record(self._context, recorded_name(kind), experiment)
-
-    def _record_facts(self) -> None:
-        loop = self._loop
-        facts = LoopFacts(
-            iterations=loop.iterations,
-            eager_updates=loop.eager_updates,
-            calls_function=loop.last_function_call is not None,
-            marker=loop.marker,
-        )
-        self._record(LoopFacts, lambda: facts)
 
     def _probe_loader(self) -> None:
         Scheduler().examine(self._context)

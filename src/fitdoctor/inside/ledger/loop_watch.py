@@ -34,7 +34,6 @@ class Loop:
         # While set, the loop is given this element again instead of a new one.
         self.frozen: Any = None
         self.bodies: list[int] | None = None  # durations while frozen, not part of training
-        self.eager_updates = 0  # optimizer updates that ran outside any compiled function
         self.last_function_call: tuple[Any, tuple[Any, ...], dict[str, Any]] | None = None
         self._wait: int | None = 0
         self._function_ns: int | None = None  # of the call that marks a step, if one does

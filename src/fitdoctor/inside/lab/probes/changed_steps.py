@@ -15,8 +15,8 @@ from fitdoctor.inside.lab.probe import Phase, Probe
 from fitdoctor.inside.lab.probes.recurrent_settings import dropping_layers
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.model_state import all_layers
-from fitdoctor.inside.seams.models.contexts import Context as ModelChange
 from fitdoctor.inside.seams.models.contexts import (
+    Context as ModelChange,
     as_native_operations,
     in_policy,
     with_optimizer,

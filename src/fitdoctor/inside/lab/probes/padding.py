@@ -52,25 +52,30 @@ class PaddingProbe(Probe[Padding]):
 
     def run(self, context: Context) -> Padding:
         others = () if context.is_one_shot else context.backend.fresh_loader(context.fit)
-        backend, batch = context.backend, context.batch
-        axis = _length(batch)
-        if axis is None:
-            raise NotAvailable("no input has a time axis")
-        whole = _whole_arrays(context.fit.arguments.get("x"))
-        seen = [batch, *itertools.islice(others, BATCHES - 1)] if whole is None else [whole]
-        lengths = [n for one in seen for n in _real_lengths(one)]
-        rows = backend.rows(batch) or len(lengths)
-        needed = min(axis, bucketed(lengths, 1 if whole is None else rows))
-        found = Padding(
-            length=axis,
-            real=sum(lengths) / max(1, len(lengths)),
-            rows=rows,
-            bucketed=needed,
-            boundaries=tuple(boundaries(lengths)),
-        )
-        if found.real > FULL_BATCH_SHARE * axis or needed >= axis:
-            return found
-        return replace(found, cut=_timed(context, axis, needed, rows))
+        return padding(context, others)
+
+
+def padding(context: Context, others: Iterable[Any]) -> Padding:
+    """How long sequences are; `others` are more batches beside the frozen one."""
+    backend, batch = context.backend, context.batch
+    axis = _length(batch)
+    if axis is None:
+        raise NotAvailable("no input has a time axis")
+    whole = _whole_arrays(context.fit.arguments.get("x"))
+    seen = [batch, *itertools.islice(others, BATCHES - 1)] if whole is None else [whole]
+    lengths = [n for one in seen for n in _real_lengths(one)]
+    rows = backend.rows(batch) or len(lengths)
+    needed = min(axis, bucketed(lengths, 1 if whole is None else rows))
+    found = Padding(
+        length=axis,
+        real=sum(lengths) / max(1, len(lengths)),
+        rows=rows,
+        bucketed=needed,
+        boundaries=tuple(boundaries(lengths)),
+    )
+    if found.real > FULL_BATCH_SHARE * axis or needed >= axis:
+        return found
+    return replace(found, cut=_timed(context, axis, needed, rows))
 
 
 def _timed(context: Context, axis: int, needed: int, rows: int) -> Timed:

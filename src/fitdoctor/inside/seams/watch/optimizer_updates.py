@@ -22,10 +22,8 @@ def watch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> N
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.calls or recorder.suspended or _is_tracing(recorder.backend, args):
-                return original(self, *args, **kwargs)
-            if recorder.loops:
-                recorder.loops[-1].eager_updates += 1
+            is_known = recorder.calls or recorder.loops or recorder.suspended
+            if is_known or _is_tracing(recorder.backend, args):
                 return original(self, *args, **kwargs)
             return loops.called("optimizer", lambda: original(self, *args, **kwargs))
 
@@ -48,12 +46,8 @@ def watch_torch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType
     """Have torch report every update, by its public hook for all optimizers."""
 
     def on_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if recorder.calls or recorder.suspended:
-            return
-        if recorder.loops:
-            recorder.loops[-1].eager_updates += 1
-            return
-        loops.called("optimizer", lambda: None)
+        if not (recorder.calls or recorder.loops or recorder.suspended):
+            loops.called("optimizer", lambda: None)
 
     handle = module.register_optimizer_step_pre_hook(on_update)
     recorder.patches.later(handle.remove)
