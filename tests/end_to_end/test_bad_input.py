@@ -86,7 +86,6 @@ model.fit(batches(), steps_per_epoch=100000, verbose=0)
     assert workload["steps"] > 100
 
 
-@pytest.mark.measures
 def test_a_generator_without_an_end_and_without_steps_per_epoch(tmp_path: Path) -> None:
     text = """
 def batches():

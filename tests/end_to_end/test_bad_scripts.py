@@ -12,6 +12,12 @@ from pathlib import Path
 import pytest
 
 from end_to_end.commands import environment, run
+from fitdoctor.contract.evidence.step import FrozenBatch
+from fitdoctor.contract.options import RunOptions
+from fitdoctor.contract.reader import read_recording
+from fitdoctor.contract.records import Machine, Script
+from fitdoctor.launch.launcher import command_line, launch
+from fitdoctor.launch.recording_files import begin
 
 pytestmark = pytest.mark.end_to_end
 
@@ -114,6 +120,11 @@ for _ in range(1000):
     except BaseException:
         pass
 """
-    done = run(written(tmp_path, text), tmp_path, "--budget", "4", timeout=120)
-    assert done.returncode == 0
-    assert "steps" in done.stderr
+    # As `fitdoctor run` does it, with a shorter grace.
+    recording, options = tmp_path / "a.rec", RunOptions(budget_s=4)
+    command = command_line(str(written(tmp_path, text)), [], module=False)
+    begin(recording, Script(path="train.py"), options, Machine())
+    outcome = launch(command, recording=recording, options=options, grace_s=1.0, silent=True)
+    assert outcome.overstayed
+    (workload,) = read_recording(recording).workloads
+    assert workload.found(FrozenBatch) is not None

@@ -14,7 +14,7 @@ from end_to_end.commands import diagnose
 pytestmark = [pytest.mark.end_to_end, pytest.mark.measures]
 
 CASEBOOK = Path(__file__).parents[2] / "casebook"
-BUDGET = ("--budget", "24")
+BUDGET = ("--budget", "16")
 
 FIRST_FINDING = [
     ("S09", "IN004"),

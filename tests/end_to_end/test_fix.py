@@ -27,7 +27,6 @@ def fix(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.end_to_end
-@pytest.mark.measures
 @pytest.mark.parametrize(
     ("case", "removed", "added"),
     [

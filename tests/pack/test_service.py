@@ -144,7 +144,6 @@ def _fitdoctor(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.end_to_end
-@pytest.mark.measures
 def test_a_waiting_pipeline_is_moved_onto_two_workers(service: Service, tmp_path: Path) -> None:
     from fitdoctor.contract.options import LearningOptions, RunOptions
     from fitdoctor.proof.equivalence import compare
