@@ -75,6 +75,7 @@ def _progress_line(progress: Progress | str) -> str:
 @click.option("--may-differ", is_flag=True, help="A change that learns differently may be proven.")
 @click.option("--no-check", is_flag=True, help="Do not compare data and learning.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing except the result.")
+# Over 50 lines only by its options.
 def command(
     *,
     script: Script,

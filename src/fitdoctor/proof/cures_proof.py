@@ -37,6 +37,7 @@ STORING_PATIENCE = 10.0
 STORING_S = 60.0
 
 
+# Over 50 lines only by its arguments, which are the options of the command.
 def prove_cures(
     target: Side,
     folder: Path,
