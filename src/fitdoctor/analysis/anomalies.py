@@ -50,7 +50,7 @@ class Stalls:
 class IteratorWaits:
     """TensorFlow's waits for the tuning thread of a pipeline that it lets go, between epochs.
 
-    They come by chance, last up to the thread's timer (which doubles while an epoch runs),
+    They are random, last up to the thread's timer (which doubles while an epoch runs),
     and are no cost of the script: no step and no gain counts them.
     """
 

@@ -112,7 +112,7 @@ def _parts(
 
 
 def _compiling(workload: RecordedWorkload, calls: list[CallRow]) -> list[float]:
-    """Nanoseconds of each call that went into tracing and compiling anew."""
+    """Nanoseconds of each call that went into retracing and recompiling."""
     events = [
         event
         for event in compile_events(workload)

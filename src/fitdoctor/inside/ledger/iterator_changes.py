@@ -1,6 +1,6 @@
 """How long a fit waits between epochs for the last epoch's iterator to end.
 
-Now and then TensorFlow waits seconds for the thread that tuned it. That happens by chance, and is
+Now and then TensorFlow waits seconds for the thread that tuned it. That is random, and
 not counted as training.
 """
 

@@ -84,7 +84,7 @@ def output_layers(model: Any) -> set[str]:
 
 @contextmanager
 def nodes_kept(model: Any) -> Iterator[None]:
-    """Let a model be cut and joined anew without a trace on its layers."""
+    """Let a model be cut and joined again without a trace on its layers."""
     kept = [
         (nodes, len(nodes))
         for layer in all_layers(model)
