@@ -11,15 +11,17 @@ import pytest
 
 from end_to_end.commands import diagnose
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.measures]
+pytestmark = pytest.mark.end_to_end
 
 CASEBOOK = Path(__file__).parents[2] / "casebook"
 BUDGET = ("--budget", "16")
 
+ALONE = pytest.mark.measures
 FIRST_FINDING = [
-    ("S09", "IN004"),
-    ("S01_jax", "IN001"),
-    ("S01_torch", "IN001"),
+    pytest.param("S09", "IN004", marks=ALONE),
+    pytest.param("S01_jax", "IN001", marks=ALONE),
+    pytest.param("S01_torch", "IN001", marks=ALONE),
+    # These cost 10x and more: a neighbour does not change what is found first.
     ("S26", "HO004"),
     ("C17", "CO001"),  # on JAX; recording must not keep old compiled steps alive
 ]
@@ -29,6 +31,7 @@ def backend_of(case: str) -> str:
     return case.partition("_")[2] or "tensorflow"
 
 
+@ALONE
 @pytest.mark.parametrize("case", ["H01_jax", "H03_torch"])
 def test_a_healthy_script_has_no_finding(case: str, tmp_path: Path) -> None:
     report = diagnose(CASEBOOK / case / "slow.py", tmp_path, *BUDGET, backend=backend_of(case))
@@ -36,7 +39,7 @@ def test_a_healthy_script_has_no_finding(case: str, tmp_path: Path) -> None:
     assert {w["verdict"] for w in report["workloads"]} <= {"at-ceiling", "compute-bound"}
 
 
-@pytest.mark.parametrize(("case", "expected"), FIRST_FINDING, ids=[c for c, _ in FIRST_FINDING])
+@pytest.mark.parametrize(("case", "expected"), FIRST_FINDING)
 def test_the_cause_is_found_first(case: str, expected: str, tmp_path: Path) -> None:
     report = diagnose(CASEBOOK / case / "slow.py", tmp_path, *BUDGET, backend=backend_of(case))
     first = first_finding(report)

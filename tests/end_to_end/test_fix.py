@@ -43,7 +43,7 @@ def test_the_cure_of_a_case_is_one_line(
     script = tmp_path / "train.py"
     shutil.copy(CASEBOOK / case / "slow.py", script)
     before = script.read_text()
-    done = fix(tmp_path, "--diff", "train.py")
+    done = fix(tmp_path, "--diff", "--budget", "16", "train.py")
     assert done.returncode == 1, done.stderr[-3000:]
     changed = [line for line in done.stdout.splitlines() if line[:1] in "+-"]
     assert changed == [
