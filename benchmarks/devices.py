@@ -17,9 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fitdoctor.devices.choices import CPU_ONLY
-
 from benchmarks.device_models import MODELS
+from fitdoctor.devices.runs import CPU_ONLY
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = (8, 32, 128, 512, 2048)
