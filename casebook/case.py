@@ -26,6 +26,7 @@ OPTIONAL = (
     "joint",
     "needs",
     "devices",
+    "option",
 )
 
 
@@ -66,6 +67,7 @@ class Case:
     joint: bool = False
     needs: str = ""  # "gpu": skipped where there is none
     devices: str = ""  # what `fitdoctor devices` is to advise for the same script
+    option: str = ""  # what is to be offered below a healthy verdict
 
     @property
     def is_healthy(self) -> bool:
@@ -128,6 +130,7 @@ def load_case(folder: Path) -> Case:
         joint=_flag(path, data, "joint"),
         needs=_one_of(path, {"needs": "", **data}, "needs", NEEDS),
         devices=_one_of(path, {"devices": "", **data}, "devices", DEVICES),
+        option=_text(path, data, "option") if "option" in data else "",
     )
     _check_consistency(path, case)
     return case

@@ -50,7 +50,7 @@ def judge(case: Case, diagnosis: Diagnosis, real: Gain | None) -> Judgement:
     found = tuple(finding["rule"] for finding in findings)
     predicted = _predicted(case, diagnosis.report, workloads, findings)
     if case.is_healthy:
-        reasons = tuple(_false_alarms(workloads))
+        reasons = (*_false_alarms(workloads), *_missing_option(case, workloads))
     else:
         reasons = tuple(_errors(case, workloads, findings, predicted, real))
     return Judgement(found, predicted, reasons)
@@ -125,6 +125,12 @@ def _false_alarms(workloads: list[dict[str, Any]]) -> Iterator[str]:
     # No finding because nothing was examined is no verdict on the script's health.
     if all(workload.get("verdict") == "not-judged" for workload in workloads):
         yield "not judged"
+
+
+def _missing_option(case: Case, workloads: list[dict[str, Any]]) -> Iterator[str]:
+    offered = {one["rule"] for workload in workloads for one in workload.get("options", [])}
+    if case.option and case.option not in offered:
+        yield f"{case.option} is not offered"
 
 
 def _errors(

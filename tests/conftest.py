@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 from hypothesis import settings
@@ -19,8 +21,10 @@ settings.load_profile("suite")
 
 
 def pytest_configure() -> None:
-    """A suite started in the background (nohup, `&`) inherits ignored signals, and so would
-    every script that it starts; the tests of signals need them as a terminal has them."""
+    """Keep the suite apart from the user's own files, and from how it was started."""
+    os.environ["FITDOCTOR_CACHE"] = str(Path(tempfile.gettempdir()) / "fitdoctor-tests")
+    # A suite started in the background (nohup, `&`) inherits ignored signals, and so would every
+    # script that it starts; the tests of signals need them as a terminal has them.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:

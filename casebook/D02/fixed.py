@@ -34,9 +34,8 @@ model = keras.Sequential(
 )
 model.compile(optimizer="adam", loss="mse")
 model.fit(
-    training,
+    training.repeat(5),
     validation_data=validation,
-    validation_freq=10,
-    epochs=max(1, round(200 * SCALE)),
+    epochs=max(1, round(200 * SCALE) // 5),
     verbose=0,
 )

@@ -68,14 +68,18 @@ def test_a_loop_in_the_framework_is_healthy() -> None:
     assert share_of(found, "step") == pytest.approx(0.95, abs=0.02)
 
 
-def test_a_loop_that_was_hardly_watched_is_not_judged() -> None:
-    assert judged(lines(0.8, 0.15, 0.05, samples=20)).verdict == "not-judged"
-
-
-def test_own_code_is_named_but_no_rule_blames_it() -> None:
-    found = judged(lines(0.0, 0.4, 0.6))
+def test_of_a_loop_that_was_hardly_watched_the_clock_is_left() -> None:
+    found = judged(lines(0.8, 0.15, 0.05, samples=20))
     assert (found.verdict, found.findings) == ("host-bound", ())
-    assert "train.py:41" in found.sentence
+    assert "your own code around the step" in found.sentence
+
+
+def test_own_code_is_a_finding_with_a_bound() -> None:
+    found = judged(lines(0.0, 0.4, 0.6))
+    assert found.verdict == "host-bound"
+    (finding,) = found.findings
+    assert (finding.rule, finding.how) == ("HO005", "bound")
+    assert finding.gain.value == pytest.approx(1 / 0.4, rel=0.02)
 
 
 def test_a_slow_python_generator_is_found() -> None:

@@ -13,6 +13,7 @@ import pytest
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.results import recorded_name
 from fitdoctor.inside.lab.apparatus import windows
+from fitdoctor.inside.lab.apparatus.fit_step import FitStep
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Probe, Subject, probes_of
 from fitdoctor.inside.ledger.cpu import CpuUse
@@ -163,6 +164,9 @@ class FakeModel:
         self.layers = list(layers)
         vars(self).update(more)
 
+    def count_params(self) -> int:
+        return 0
+
     def _flatten_layers(self, include_self: bool = True, recursive: bool = True) -> list[Any]:
         return [self, *self.layers] if include_self else list(self.layers)
 
@@ -195,6 +199,11 @@ def fake_context(
     """A fit with a frozen batch; its step was timed where `step_ms` is given."""
     given: Raw = {"call": fake_call(), "batch": list(range(32)), "backend": FakeBackend(backend)}
     context = FakeContext(**{**given, **changes})
+    if context.call is not None and "trial" not in changes:
+        call, batch = context.call, context.batch
+        context.trial = FitStep(
+            context.backend, call, batch, context.result, is_eager=context.is_eager
+        )
     results = list(found)
     if step_ms is not None:
         results.append(FrozenBatch(ns=(step_ms * MS,)))

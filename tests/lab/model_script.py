@@ -11,6 +11,7 @@ os.environ["KERAS_BACKEND"] = sys.argv[1]
 import keras
 import numpy as np
 
+from fitdoctor.inside.lab.apparatus.fit_step import FitStep
 from fitdoctor.inside.lab.apparatus import arithmetic
 from fitdoctor.inside.lab.probes import padding
 from fitdoctor.inside.lab.probes.host_augmentation import in_loader, in_model
@@ -38,9 +39,12 @@ backend = {"tensorflow": TensorFlowBackend, "jax": JaxBackend, "torch": TorchBac
 def context_of(call, batch, compiled_with=None):
     recorder = SimpleNamespace(compiled_with={call.model: compiled_with} if compiled_with else {})
     workload = SimpleNamespace(number=1)
+    trial = None
+    if hasattr(call, "step_function"):
+        trial = FitStep(backend, call, batch, None, is_eager=False)
     return Context(
         recorder=recorder, backend=backend, subject=Subject.FIT, workload=workload,
-        call=call, batch=batch,
+        call=call, batch=batch, trial=trial,
     )  # fmt: skip
 
 
@@ -202,7 +206,9 @@ sequence.compile("sgd", "mse")
 targets = np.zeros((6, 4), "float32")
 sequence.train_on_batch(tokens, targets)
 frozen = (keras.ops.convert_to_tensor(tokens), keras.ops.convert_to_tensor(targets))
-call = SimpleNamespace(model=sequence, epoch_iterator=None, executions=1, arguments={})
+call = SimpleNamespace(
+    model=sequence, epoch_iterator=None, executions=1, arguments={}, step_function=None
+)
 assert padding.has_time_axis(all_layers(sequence))
 found = padding.padding(context_of(call, frozen), ())
 assert found.length == 40
@@ -219,7 +225,7 @@ from fitdoctor.inside.seams.models.layer_step import optimizer_update
 model.fit(x, y, verbose=0)  # momentum that an update without gradients still follows
 before_update = [np.array(w) for w in model.get_weights()]
 restore = backend.snapshot(model)
-data = timed_alone(backend, optimizer_update(name, model, {}))
+data = timed_alone(backend, optimizer_update(name, model, model.optimizer, {}))
 assert data.ns
 if name != "jax":
     changed = zip(before_update, model.get_weights(), strict=True)
@@ -229,7 +235,7 @@ for one, two in zip(before_update, model.get_weights(), strict=True):
     np.testing.assert_array_equal(one, np.array(two))
 frozen_model = keras.Sequential([keras.Input((2,)), keras.layers.Rescaling(2.0)])
 try:
-    optimizer_update(name, frozen_model, {})
+    optimizer_update(name, frozen_model, None, {})
 except NotAvailable:
     pass
 else:

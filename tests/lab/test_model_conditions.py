@@ -15,7 +15,6 @@ from fitdoctor.inside.lab.probes import (
     changed_steps,
     frozen_layers,
     layers,
-    machine_ceiling,
     optimizer_update,
     padding,
     recurrent_settings,
@@ -69,7 +68,7 @@ class TestLayers:
         assert not self.probe.wanted(context(0.3, Own(), backend="torch"))
 
     def test_what_needs_the_layers_waits_for_them(self) -> None:
-        for module in (machine_ceiling, optimizer_update):
+        for module in (optimizer_update,):
             (probe,) = probes_of(module)
             assert not probe.wanted(context(9, layer()))
             assert probe.wanted(context(9, layer(), rows=[row()]))

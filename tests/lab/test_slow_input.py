@@ -5,9 +5,9 @@ from __future__ import annotations
 from input_context import MS, alone, fit_context
 
 from fitdoctor.inside.lab.apparatus.slow_input import (
+    MOST_WAITING,
     loading_explains_loss,
     slow_adapter,
-    threads_for_waits,
     waits_for_more_threads,
 )
 
@@ -52,7 +52,7 @@ def test_threads_are_for_loaders_that_wait() -> None:
     assert not waits_for_more_threads(fit_context(), Data())
     assert not waits_for_more_threads(fit_context(alone(80, cores=0.9)), Data())
     assert waits_for_more_threads(fit_context(alone(80, cores=0.1)), Data())
-    Data.workers = threads_for_waits()
+    Data.workers = MOST_WAITING
     assert not waits_for_more_threads(fit_context(alone(80, cores=0.1)), Data())
 
 

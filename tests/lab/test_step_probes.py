@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fake_context import MS, fake_call, fake_context, probe_named, quick_windows
+from fake_context import MS, FakeModel, fake_call, fake_context, probe_named, quick_windows
 
 from fitdoctor.contract.evidence.device import Device, DeviceFacts
 from fitdoctor.contract.evidence.step import StepsPerExecution
@@ -146,15 +146,15 @@ class TestSettings:
     def test_without_jit_only_where_it_is_asked_for(self) -> None:
         (probe,) = probes_of(without_jit)
         assert not probe.wanted(fake_context(5, backend="tensorflow"))
-        context = fake_context(5, backend="tensorflow")
-        context.fit.model.jit_compile = True
+        context = fake_context(
+            5, backend="tensorflow", call=fake_call(model=FakeModel(jit_compile=True))
+        )
         assert probe.wanted(context)
         assert context.backend.name == "tensorflow"
         found = probe.run(context)
         assert len(found.base_ns) == len(found.ns)
         assert context.backend.settings == [{"jit_compile": False}]
-        on_jax = fake_context(5)
-        on_jax.fit.model.jit_compile = True
+        on_jax = fake_context(5, call=fake_call(model=FakeModel(jit_compile=True)))
         assert not probe.wanted(on_jax)
 
     def test_an_eager_step_is_compiled_as_by_default(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,8 +210,8 @@ class TestSettings:
         (probe,) = probes_of(step_python)
         assert not probe.wanted(fake_context(5, eager=True))
         assert probe.wanted(fake_context(5))
-        with pytest.raises(NotAvailable, match="no frozen batch"):
-            probe.run(fake_context(5, batch=None))
+        with pytest.raises(NotAvailable, match="the training step was not seen"):
+            probe.run(fake_context(5, trial=None))
         monkeypatch.setattr(step_python, "IDLE_SECONDS", 0.01)
         found = probe.run(fake_context(5))
         assert found.functions == ()

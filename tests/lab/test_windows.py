@@ -159,7 +159,7 @@ def test_the_step_function_of_a_loop_is_found_with_its_arguments() -> None:
         train_step(batch, 0.1)
 
     batch = object()
-    finder = StepFinder(body.__code__, batch)
+    finder = StepFinder(body.__code__, set(), batch)
     finder.begin()
     try:
         body(batch)
@@ -175,7 +175,7 @@ def test_a_body_that_calls_nothing_of_the_users_finds_nothing() -> None:
         return len([batch])
 
     batch = object()
-    finder = StepFinder(body.__code__, batch)
+    finder = StepFinder(body.__code__, set(), batch)
     finder.begin()
     try:
         body(batch)
@@ -184,17 +184,22 @@ def test_a_body_that_calls_nothing_of_the_users_finds_nothing() -> None:
     assert finder.found is None
 
 
-def test_the_function_that_updates_the_weights_is_the_step_of_a_loop_without_a_loader() -> None:
-    def helper(nothing: object) -> None:
+def test_the_function_that_was_seen_to_train_is_the_step_whatever_else_gets_the_batch() -> None:
+    def helper(batch: object) -> None:
         pass
 
     def train_step(state: object, rate: float) -> None:
-        helper(None)
+        pass
 
-    finder = StepFinder(train_step.__code__, None)
+    def body(batch: object) -> None:
+        helper(batch)
+        train_step("state", 0.5)
+
+    batch = object()
+    finder = StepFinder(body.__code__, {train_step.__code__}, batch)
     finder.begin()
     try:
-        train_step("state", 0.5)
+        body(batch)
     finally:
         finder.end()
     assert finder.found is not None

@@ -102,6 +102,7 @@ def test_the_contract() -> None:
         "message",
         "evidence",
         "gain",
+        "other_cures",
         "cure",
     }
     assert isinstance(workload["step_ns"]["median"], int)

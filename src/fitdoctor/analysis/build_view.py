@@ -8,17 +8,19 @@ from fitdoctor.analysis.costs import Costs
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
+from fitdoctor.analysis.host_lines import host_lines
 from fitdoctor.analysis.loader import loader_of
 from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract.evidence.loading import InputFacts, LoaderAlone
 from fitdoctor.contract.evidence.loop import RepeatedCall
-from fitdoctor.contract.evidence.step import FrozenAgain, FrozenBatch
+from fitdoctor.contract.evidence.step import FrozenAgain, FrozenBatch, StepAlone
 from fitdoctor.contract.records import RecordedWorkload, Recording
 from fitdoctor.intervals import Interval
 
 # A loop's body beside its loader may take longer than alone.
 BODY_ERROR = 0.15
+TRAINING_CALL = "train_on_batch"
 
 
 def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
@@ -36,7 +38,8 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         input=workload.found(InputFacts) or InputFacts(),
         backend=recording.keras.backend or workload.detail.backend or "unknown",
         cpus=machine.affinity or machine.cpus or 1,
-        is_group=group,
+        # A call of train_on_batch is a step of the loop around it.
+        is_group=group and workload.kind != TRAINING_CALL,
         compile_calls=tuple(
             event
             for events in (recording.events, *(w.events for w in recording.workloads))
@@ -47,7 +50,22 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         accelerators=len(machine.accelerators),
         faulting=_faulting(recording),
         memory_share=_memory_share(recording),
+        inner=tuple(one for one in recording.workloads if one.parent == workload.number),
+        lines=host_lines(recording, workload),
     )
+
+
+def _step_alone(workload: RecordedWorkload, costs: Costs) -> Interval | None:
+    """The step of a loop by itself.
+
+    A step function of Python holds code of the user's own, which was seen apart: then what was
+    seen in the framework is the step.
+    """
+    found = workload.found(StepAlone)
+    alone = from_windows(found.ns) if found is not None else None
+    if alone is None or workload.detail.backend == "jax" or loop_lines(workload) is None:
+        return alone
+    return Interval.minimum(alone, Interval.around(max(1.0, costs.parts["step"]), BODY_ERROR))
 
 
 def _group_costs(recording: Recording, workload: RecordedWorkload) -> Costs | None:
@@ -91,12 +109,15 @@ def _memory_share(recording: Recording) -> float | None:
 
 
 def _frozen(workload: RecordedWorkload, costs: Costs, *, is_alone: bool = False) -> Interval | None:
-    """The step on one batch: of a loop without a loader, its compiled function called again.
+    """The step on one batch: of a loop, its function called again.
 
     Where a loop ended before that, its own body stands in, but only on TensorFlow, where a
     body returns when it is done. So does torch on a CPU: what of a watched loop was seen in the
     framework is its step, where nothing is compiled that could be called again.
     """
+    alone = _step_alone(workload, costs)
+    if alone is not None:
+        return alone
     frozen, repeated = workload.found(FrozenBatch), workload.found(RepeatedCall)
     if frozen is not None and frozen.ns:
         first, later = from_windows(frozen.ns), workload.found(FrozenAgain)

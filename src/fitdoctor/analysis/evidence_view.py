@@ -69,6 +69,10 @@ class EvidenceView:
         """The model's layers, the costliest first."""
         return layer_costs(self.recorded)
 
+    def layer(self, name: str | None) -> LayerCost | None:
+        """One layer by its name."""
+        return next((one for one in self.layers if one.name == name), None)
+
     def trial(self, kind: type[Changed]) -> Trial[Changed] | None:
         """A trial of a changed pipeline."""
         several = self.passes is None or self.passes > 1

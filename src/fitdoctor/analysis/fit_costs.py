@@ -16,6 +16,7 @@ from fitdoctor.analysis.around_steps import (
 )
 from fitdoctor.analysis.costs import Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
+from fitdoctor.analysis.loop_parts import OWN_CODE, loop_parts
 from fitdoctor.analysis.rows import Row, by_epoch, rows_of
 from fitdoctor.analysis.steady import warm_up_length
 from fitdoctor.analysis.watched_loop import loop_lines
@@ -30,7 +31,7 @@ MIN_CLEAN_ROWS = 10
 # With fewer steps that compile nothing, steps are taken to compile always.
 MIN_PLAIN_ROWS = 5
 MIN_SINGLE_STEPS = 5
-BESIDE = ("callbacks", "checkpoint", "compile")
+BESIDE = ("callbacks", "checkpoint", "compile", OWN_CODE)
 # With so many whole epochs, each counts as one measurement.
 MIN_EPOCHS = 3
 WHOLE_EPOCH = 0.95
@@ -174,28 +175,19 @@ def _inside(workload: RecordedWorkload, rows: Sequence[Row]) -> dict[str, float]
     checkpoint = min(callbacks, checkpoint_ns(workload, "batch"))
     parts["callbacks"] = callbacks - checkpoint
     parts["checkpoint"] = checkpoint
-    if workload.detail.marker in FUNCTION_MARKERS:
-        parts.update(_around_marker(workload, sum(row.period or 0 for row in rows) / steps, parts))
+    if workload.kind == "loop":
+        period = sum(row.period or 0 for row in rows) / steps
+        is_marked = workload.detail.marker in FUNCTION_MARKERS
+        parts = loop_parts(
+            period,
+            loop_lines(workload),
+            waited=parts.get("input_wait"),
+            timed=parts["step"],
+            is_whole_body=not is_marked,
+        )
     # A wait of nothing was measured too; one that was not is not there.
     always = ("step", "input_wait")
     return {name: value for name, value in parts.items() if value > 0 or name in always}
-
-
-def _around_marker(
-    workload: RecordedWorkload, period: float, parts: dict[str, float]
-) -> dict[str, float]:
-    """What lies between two calls of what marks a loop's steps, as far as it was watched.
-
-    An optimizer that marks the steps is only their end: forward and backward pass come before.
-    """
-    seen = loop_lines(workload)
-    found: dict[str, float] = {}
-    if seen is not None:
-        found["input_wait"] = seen.loading * period
-        if workload.detail.marker == "optimizer":
-            found["step"] = max(parts["step"], seen.step * period)
-    known = sum({**parts, **found}.values())
-    return {**found, "between_calls": max(0.0, period - known)}
 
 
 def _split_compile(

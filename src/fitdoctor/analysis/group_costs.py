@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 from fitdoctor.analysis.costs import Costs, parts_that_sum
 from fitdoctor.analysis.estimate import from_means, quantile
+from fitdoctor.analysis.loop_parts import OWN_CODE, loop_parts
 from fitdoctor.analysis.rows import compile_events
 from fitdoctor.analysis.start_up import covered
+from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract import groups
 from fitdoctor.contract.evidence.loop import CallAlternatives
 from fitdoctor.contract.records import CallRow, RecordedWorkload
@@ -55,19 +57,21 @@ def group_costs(
     total = from_means(means, [1.0] * len(means))
     if total is None:
         return None
+    parts = _parts(workload, calls, periods)
     return Costs(
         steps=sum(max(1, call.steps) for call in workload.calls),
         steady_steps=len(pairs),
         calls=len(workload.calls),
         core=total,
         total=total,
-        parts=parts_that_sum(total.value, _parts(workload, calls, periods)),
+        parts=parts_that_sum(total.value, parts),
         median_ns=statistics.median(periods),
         p10_ns=quantile(periods, 0.1),
         p90_ns=quantile(periods, 0.9),
         one_off_ns=float(workload.calls[0].dur),
         disturbed_share=0.0,
         unit="call",
+        beside={name: parts[name] for name in (OWN_CODE, "compile") if parts.get(name)},
     )
 
 
@@ -99,14 +103,20 @@ def _parts(
     )
     if workload.kind.endswith("_on_batch"):
         compiling = _with_its_surroundings(workload, calls, compiling)
-        parts = {"step": duration - compiling, "between_calls": between}
+        step = duration - compiling
+        watched = loop_lines(workload)
+        if watched is None:
+            parts = {"step": step, OWN_CODE: between}
+        else:
+            whole = statistics.fmean(periods) - compiling
+            parts = loop_parts(whole, watched, waited=None, timed=step)
     else:
         step = statistics.fmean(call.step for call in calls)
         in_steps = min(compiling, step)
         parts = {
             "step": step - in_steps,
             "start_up": duration - step - (compiling - in_steps),
-            "between_calls": between,
+            OWN_CODE: between,
         }
     return {**parts, "compile": compiling} if compiling else parts
 

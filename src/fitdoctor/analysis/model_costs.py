@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fitdoctor.analysis.estimate import from_windows, ratio_in_turns
 from fitdoctor.contract.evidence.model import ChangedCopy, Layers, LayerTime, MachineCeiling
-from fitdoctor.contract.limits import FORWARD_PASSES_PER_STEP
+from fitdoctor.contract.limits import FORWARD_PASSES_PER_STEP, RECURRENT
 from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.intervals import Interval
 
@@ -19,6 +19,17 @@ class LayerCost(LayerTime):
     step: Interval | None = None  # forward and backward of all calls, alone and compiled
 
     @property
+    def is_kernel(self) -> bool:
+        """One of Keras's own layers, made of a few operations of the framework.
+
+        A recurrence is many small ones, a grouped convolution may have no good kernel, and a layer
+        of the user's own may be anything.
+        """
+        is_own = self.is_user or self.type == "Lambda"
+        is_grouped = self.settings.get("groups", 1) > 1
+        return not (is_own or is_grouped or self.type in RECURRENT)
+
+    @property
     def step_ns(self) -> float:
         """Forward and backward; as the forward pass tells where it was not timed alone."""
         return self.step.value if self.step is not None else FORWARD_PASSES_PER_STEP * self.ns
@@ -27,7 +38,9 @@ class LayerCost(LayerTime):
         """What its arithmetic takes at the best rates of this machine, backward included."""
         if ceiling is None or self.flops is None or self.bytes is None:
             return None
-        compute = self.flops / max(1.0, ceiling.flops_per_s)
+        is_conv = "Conv" in self.type and ceiling.conv_flops_per_s is not None
+        rate = ceiling.conv_flops_per_s if is_conv else ceiling.flops_per_s
+        compute = self.flops / max(1.0, rate or 0.0)
         moving = self.bytes / max(1.0, ceiling.bytes_per_s)
         return FORWARD_PASSES_PER_STEP * max(compute, moving) * 1e9
 

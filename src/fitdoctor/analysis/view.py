@@ -8,9 +8,10 @@ from fitdoctor.analysis.asynchronous import as_computed
 from fitdoctor.analysis.costs import Costs
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.evidence_view import EvidenceView
+from fitdoctor.analysis.host_lines import HostLine
 from fitdoctor.analysis.loader import Loader
 from fitdoctor.contract.evidence.step import BatchScaling, FrozenInLoop, LoopAlone
-from fitdoctor.contract.records import Event
+from fitdoctor.contract.records import Event, RecordedWorkload
 from fitdoctor.intervals import Interval
 
 # Loading takes this many frozen steps or more: it is what a step mostly consists of.
@@ -38,6 +39,8 @@ class View(EvidenceView):
     # Spans of the run with the rate of pages read from disk in them: begin, end, per second.
     faulting: tuple[tuple[int, int, float], ...] = ()
     memory_share: float | None = None  # the most that was used of what may be used
+    inner: tuple[RecordedWorkload, ...] = ()  # calls of Keras that it makes itself, in callbacks
+    lines: tuple[HostLine, ...] = ()  # the user's other lines while its calls ran, with shares
 
     @property
     def planned_steps(self) -> int:

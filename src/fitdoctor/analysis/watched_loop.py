@@ -1,4 +1,4 @@
-"""The time of a hand-written loop that was only watched: loading, step and the code between."""
+"""The time of a hand-written loop that was watched: loading, step, reads and the code around."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fitdoctor.contract.evidence.loop import LoopLines, LoopShare
 from fitdoctor.contract.evidence.timing import NativePart
+from fitdoctor.contract.places import Seen
 from fitdoctor.contract.records import RecordedWorkload
 
 # Fewer samples, or iterations, say too little.
@@ -23,10 +24,16 @@ class WatchedLoop:
     loading: float
     step: float
     own: float
+    reads: float  # of values by Python, which waits for the device
     samples: int
     parts: dict[str, LoopShare]
     native: NativePart | None
     iterations: int
+
+    @property
+    def in_framework(self) -> float:
+        """The share of the step with the reads that wait for it."""
+        return self.step + self.reads
 
     def error_of(self, share: float) -> float:
         """Relative error of a share: of so many samples, and of the watching itself."""
@@ -45,13 +52,24 @@ class WatchedLoop:
         lines = self.parts[name].lines
         return lines[0][:3] if lines else None
 
+    def lines(self, name: str) -> tuple[tuple[Seen, float], ...]:
+        """The user's lines in a part, each with its share of the loop's time."""
+        part = self.parts[name]
+        share = getattr(self, name) / max(1, part.samples)
+        return tuple((line, line[3] * share) for line in part.lines)
+
 
 def loop_lines(workload: RecordedWorkload) -> WatchedLoop | None:
     """What was seen of a loop; None where it was not watched for long enough."""
     found = workload.found(LoopLines)
     if found is None:
         return None
-    parts = {"loading": found.loading, "step": found.step, "own": found.own}
+    parts = {
+        "loading": found.loading,
+        "step": found.step,
+        "own": found.own,
+        "reads": found.reads,
+    }
     total = sum(part.ns for part in parts.values())
     samples = sum(part.samples for part in parts.values())
     if samples < MIN_SAMPLES or found.iterations < MIN_ITERATIONS or not total:

@@ -22,6 +22,7 @@ COMMANDS = (
     "prove",
     "boost",
     "devices",
+    "machine",
     "report",
     "compare",
     "lint",

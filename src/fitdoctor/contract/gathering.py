@@ -12,6 +12,7 @@ from fitdoctor.contract.lines import (
     CallbacksLine,
     EventLine,
     ExitLine,
+    LooksLine,
     NoteLine,
     OfWorkload,
     OverheadLine,
@@ -27,6 +28,7 @@ from fitdoctor.contract.records import (
     Event,
     EventDetail,
     Header,
+    HostLook,
     KerasFacts,
     Machine,
     ProbeRun,
@@ -35,6 +37,7 @@ from fitdoctor.contract.records import (
     Recording,
     Sample,
     StepBlock,
+    Unseen,
     WorkloadDetail,
 )
 from fitdoctor.contract.results import Evidence, from_record
@@ -49,6 +52,7 @@ _SINGLE: dict[str, type] = {
     "overhead": OverheadLine,
     "exit": ExitLine,
     "sources": SourcesLine,
+    "examined": Unseen,
 }
 
 
@@ -110,6 +114,7 @@ class Gathered:
         self._damage: list[str] = []
         self._broken = 0
         self._samples: list[Sample] = []
+        self._looks: list[HostLook] = []
         self._notes: list[tuple[str, str]] = []
         self._events: list[Event] = []
         self._workloads: dict[int, _Workload] = {}
@@ -123,6 +128,7 @@ class Gathered:
             "probe": self._add_probe,
             "note": self._add_note,
             "sample": lambda record: self._samples.append(decode(Sample, record)),
+            "lines": lambda record: self._looks.extend(decode(LooksLine, record).looks()),
         }
 
     def add(self, line: str) -> None:
@@ -234,4 +240,6 @@ class Gathered:
             broken_lines=self._broken,
             damage=tuple(self._damage),
             sources=self._last(SourcesLine).sha256,
+            unseen=self._last(Unseen),
+            looks=tuple(sorted(self._looks, key=lambda one: one.t)),
         )

@@ -25,5 +25,13 @@ GROUP_STEPS_PER_CALL = 4
 LARGE_TABLE_WEIGHTS = 1_000_000
 # Batches with more real positions than this share have too little padding to matter.
 FULL_BATCH_SHARE = 0.7
+# Layers that work step by step along a sequence, in many small operations.
+RECURRENT = frozenset(
+    {
+        *("LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional"),
+        *("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"),
+        *("LSTMCell", "GRUCell", "SimpleRNNCell", "StackedRNNCells"),
+    }
+)
 # A layer that is called this often in one step may be called once instead.
 MANY_CALLS = 4

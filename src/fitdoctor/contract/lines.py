@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 
 from fitdoctor.contract.codec import BadValue, Signed, decode
-from fitdoctor.contract.records import CallbackTotal, CallRow, Raw, StepBlock
+from fitdoctor.contract.records import CallbackTotal, CallRow, HostLook, HostPlace, Raw, StepBlock
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,27 @@ class SourcesLine:
     """Digests of the source files."""
 
     sha256: dict[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LooksLine:
+    """Looks at the script's thread, with the places they met."""
+
+    places: tuple[HostPlace, ...]
+    t: tuple[int, ...]
+    p: tuple[int, ...]
+
+    def looks(self) -> Iterator[HostLook]:
+        """The looks, checked.
+
+        Raises:
+            BadValue: columns differ in length, or a place is not there.
+        """
+        if len(self.t) != len(self.p):
+            raise BadValue("columns of different lengths")
+        if any(index >= len(self.places) for index in self.p):
+            raise BadValue("a place that is not there")
+        return (HostLook(t, self.places[p]) for t, p in zip(self.t, self.p, strict=True))
 
 
 @dataclass(frozen=True)

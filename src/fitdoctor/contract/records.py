@@ -223,6 +223,33 @@ class ProbeRun:
 
 
 @dataclass(frozen=True)
+class Unseen:
+    """Lines of the script that were not reached, since it was ended before."""
+
+    file: str | None = None
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True)
+class HostPlace:
+    """A line of the user's that the script was at."""
+
+    file: str
+    line: int
+    function: str
+    package: str | None = None  # that the line had called; None: its own Python ran
+
+
+@dataclass(frozen=True)
+class HostLook:
+    """One look at the script's thread."""
+
+    t: int
+    place: HostPlace
+
+
+@dataclass(frozen=True)
 class RecordedWorkload:
     """All that was recorded of one line that trains."""
 
@@ -268,6 +295,8 @@ class Recording:
     # SHA-256 of each source file that a place lies in; None where it changed while the
     # script ran, so that its lines are not known.
     sources: dict[str, str | None] = field(default_factory=dict)
+    looks: tuple[HostLook, ...] = ()  # where the script was, a few times a second
+    unseen: Unseen = field(default_factory=Unseen)
 
 
 # A record as it lies in the file, before it is checked.

@@ -1,4 +1,4 @@
-"""The verdict on one workload, in a word and in a sentence."""
+"""The verdict on one workload, in a word and in a sentence: from its findings and its account."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import os
 from collections.abc import Sequence
 
 from fitdoctor.analysis.device_use import device_use
+from fitdoctor.analysis.loop_parts import OWN_CODE
 from fitdoctor.analysis.view import View
-from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract.records import RecordedWorkload
-from fitdoctor.diagnosis.breakdown import parts_with_contention
+from fitdoctor.diagnosis.account import as_bound, unexplained
+from fitdoctor.findings.account_row import AccountRow
 from fitdoctor.findings.diagnosed import Health, Verdict
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.ranking import family_of
-from fitdoctor.units import duration, percent
+from fitdoctor.units import duration, factor, percent
 
 # Real over frozen step from which training is called input-bound without a named cause.
 INPUT_BOUND = 1.15
@@ -22,25 +23,22 @@ START_UP_NS = 3e9
 START_UP_SHARE = 1.0
 # Cores busy while loading alone, from which they count as all.
 ALL_BUSY = 0.85
-# Of a loop without a loader: the compiled function is at least this much of a step, or what
-# lies between its calls is not known to be needed.
-STEP_SHARE = 0.8
-# Training and validating below this share of the time is not healthy, rule or not.
-TRAINING = ("step", "validation")
-HEALTHY_SHARE = 0.6
-WORTH_NAMING = 0.2
+# Healthy is earned: less than this share of a step may be neither explained nor at the ceiling.
+UNEXPLAINED_SHARE = 0.2
 # Calls inside callbacks that are named: so many, and this share of all such calls' time.
 MANY_CALLS = 10
 MOST_OF_IT = 0.5
 WITHOUT_A_RULE: dict[str, tuple[Verdict, str]] = {
-    "input_wait": ("input-bound", "are waiting for data"),
-    "loader_contention": ("input-bound", "are loader contention"),
-    "epoch_gap": ("host-bound", "lie between epochs"),
-    "start_up": ("host-bound", "are the start-up of each call"),
-    "callbacks": ("callback-bound", "are callbacks"),
-    "checkpoint": ("callback-bound", "are saving"),
-    "compile": ("compile-bound", "are tracing and compiling"),
-    "unknown": ("not-judged", "are unknown"),
+    "input_wait": ("input-bound", "waiting for data"),
+    "loader_contention": ("input-bound", "loader contention"),
+    "epoch_gap": ("host-bound", "spent between epochs"),
+    "start_up": ("host-bound", "the start-up of each call"),
+    "callbacks": ("callback-bound", "spent in callbacks"),
+    "checkpoint": ("callback-bound", "spent saving"),
+    "compile": ("compile-bound", "tracing and compiling"),
+    "step": ("compute-bound", "in the step, above what its arithmetic needs"),
+    OWN_CODE: ("host-bound", "your own code around the step"),
+    "unknown": ("host-bound", "outside of everything that was timed"),
 }
 
 _SENTENCES: dict[str, str] = {
@@ -51,30 +49,53 @@ _SENTENCES: dict[str, str] = {
     "compute-bound": "The arithmetic itself is the limit: one {unit} takes {step}.",
     "device-mismatch": "The wrong device for this model and batch: one {unit} takes {step}.",
 }
+# Where the family's own sentence would not fit.
+_OF_RULES: dict[str, str] = {
+    "HO005": "Your own code around the step takes the time: one {unit} takes {step}.",
+    "HO006": "Host and device take turns: one {unit} takes {step}.",
+    "MO009": "The step is far slower than its arithmetic needs: one {unit} takes {step}.",
+}
 
 
 def verdict_of(
-    view: View, findings: tuple[Finding, ...], inner: Sequence[RecordedWorkload] = ()
+    view: View,
+    findings: tuple[Finding, ...],
+    account: Sequence[AccountRow],
 ) -> tuple[Verdict, str]:
-    """A word, and what it means here; `inner` are the calls that callbacks make."""
-    step = duration(view.costs.total.value)
+    """A word, and what it means here."""
     if findings:
-        family = family_of(findings[0])
-        return family, _SENTENCES[family].format(step=step, unit=view.costs.unit)
-    if view.is_group:
-        return "at-ceiling", f"One call takes {step}; no rule found anything to gain."
-    gain = view.input_gain
-    if gain is None:
-        return "not-judged", (
-            f"One step takes {step}. Its ceiling was not measured, so nothing is concluded."
-        )
-    if gain.value >= INPUT_BOUND and gain.low > 1.05:
-        return "input-bound", (
-            f"One step takes {step}, {duration(view.ceiling_step.value)} with its data in memory: "
-            f"training waits for its input{_why_no_cure(view)}"
-        )
-    named = _start_up(view) or _idle_device(view) or _own_code(view)
-    return named or _beside_training(view, inner) or _healthy(view)
+        return _of_finding(view, findings[0])
+    if not view.is_group:
+        gain = view.input_gain
+        if gain is None:
+            return _without_ceiling(view, account)
+        if gain.value >= INPUT_BOUND and gain.low > 1.05:
+            return "input-bound", (
+                f"One step takes {duration(view.costs.total.value)}, "
+                f"{duration(view.ceiling_step.value)} with its data in memory: training waits for "
+                f"its input{_why_no_cure(view)}"
+            )
+    named = None if view.is_group else _start_up(view) or _idle_device(view)
+    return named or _unexplained(view, account) or _healthy(view, account)
+
+
+def _of_finding(view: View, finding: Finding) -> tuple[Verdict, str]:
+    family = family_of(finding)
+    text = _OF_RULES.get(finding.rule, _SENTENCES[family])
+    return family, text.format(step=duration(view.costs.total.value), unit=view.costs.unit)
+
+
+def _without_ceiling(view: View, account: Sequence[AccountRow]) -> tuple[Verdict, str]:
+    """The step could not be run alone: what is beside it may still be the answer."""
+    beside = [row for row in account if row.part not in ("step", "unknown")]
+    if sum(row.ns for row in beside) >= UNEXPLAINED_SHARE * view.costs.total.value:
+        found = _unexplained(view, beside)
+        if found is not None:
+            return found
+    return "not-judged", (
+        f"One step takes {duration(view.costs.total.value)}. Its ceiling was not measured, so "
+        "nothing is concluded."
+    )
 
 
 def _step_share(view: View) -> float:
@@ -103,45 +124,42 @@ def _idle_device(view: View) -> tuple[Verdict, str] | None:
     )
 
 
-def _own_code(view: View) -> tuple[Verdict, str] | None:
-    """A loop with much time between the calls that mark its steps."""
-    share, step = _step_share(view), duration(view.costs.total.value)
-    if "between_calls" not in view.costs.parts or share >= STEP_SHARE:
+def _unexplained(view: View, account: Sequence[AccountRow]) -> tuple[Verdict, str] | None:
+    """The largest part of what is neither at the ceiling nor explained, where that is much."""
+    share = unexplained(account)
+    if share < UNEXPLAINED_SHARE:
         return None
-    watched = loop_lines(view.recorded)
-    if watched is not None:
-        line = watched.hot_line("own")
-        most = f", most of it at {os.path.basename(line[0])}:{line[1]}" if line else ""
-        return "host-bound", (
-            f"One step takes {step}, and {percent(share)} of it is the training step; "
-            f"{percent(watched.loading)} is reading data, the rest your own code around "
-            f"it{most}."
-        )
-    return "not-judged", (
-        f"One step takes {step}, and its compiled function {percent(share)} of that. The rest "
-        "is the code between its calls, whose data could not be read alone: fit, a tf.data "
-        "dataset or a DataLoader would show more."
+    rows = [row for row in account if row.state == "unexplained"]
+    parts = {row.part for row in rows}
+    part = max(parts, key=lambda one: sum(row.ns for row in rows if row.part == one))
+    of_part = [row for row in rows if row.part == part]
+    verdict, words = WITHOUT_A_RULE.get(part, ("host-bound", part))
+    spent = sum(row.ns for row in of_part)
+    bound = factor(as_bound(view, of_part).value)
+    place = f"{_where(of_part)}{_called_inside(part, view.inner)}"
+    return verdict, (
+        f"One {view.costs.unit} takes {duration(view.costs.total.value)}, of which "
+        f"{duration(spent)} is {words}{place}; no rule names the cause (at most {bound}× faster "
+        "if this cost nothing)."
     )
 
 
-def _beside_training(view: View, inner: Sequence[RecordedWorkload]) -> tuple[Verdict, str] | None:
-    other = _largest_beside_training(view)
-    if other is None:
-        return None
-    name, ns = other
-    family, words = WITHOUT_A_RULE[name]
-    return family, (
-        f"Only {percent(min(1.0, _step_share(view)))} of a step "
-        f"({duration(view.costs.total.value)}) is the training step itself; {duration(ns)} of the "
-        f"rest {words}{_called_inside(name, inner)}, and no rule names the cause."
-    )
+def _where(rows: Sequence[AccountRow]) -> str:
+    """The place of the largest row, where it has one."""
+    top = max(rows, key=lambda row: row.ns)
+    if top.where is not None:
+        return f", most of it at {os.path.basename(top.where.file)}:{top.where.line}"
+    return f", most of it in {top.what}" if top.what not in (top.part, "the rest") else ""
 
 
-def _healthy(view: View) -> tuple[Verdict, str]:
+def _healthy(view: View, account: Sequence[AccountRow]) -> tuple[Verdict, str]:
+    total = duration(view.costs.total.value)
+    if view.is_group:
+        return "at-ceiling", f"Healthy: one call takes {total}, and nothing tried is faster."
     return "at-ceiling", (
-        f"Healthy: {percent(min(1.0, _step_share(view)))} of a step "
-        f"({duration(view.costs.total.value)}) is the training step itself, and nothing measured "
-        "would make it faster."
+        f"Healthy: {percent(min(1.0, _step_share(view)))} of a step ({total}) is the training step "
+        f"itself, {percent(unexplained(account))} is unexplained, and nothing tried makes it "
+        "faster."
     )
 
 
@@ -158,20 +176,6 @@ def _called_inside(name: str, inner: Sequence[RecordedWorkload]) -> str:
         f", mostly {most.kind} at {os.path.basename(most.file)}:{most.line}, called {count} times "
         f"for {duration(taken[most.number] / count)} each"
     )
-
-
-def _largest_beside_training(view: View) -> tuple[str, float] | None:
-    """What takes most of the time where training takes too little of it to be called healthy."""
-    parts = parts_with_contention(view)
-    total = sum(parts.values()) or 1.0
-    training = sum(parts.get(name, 0.0) for name in TRAINING)
-    if training >= HEALTHY_SHARE * total:
-        return None
-    others = {name: ns for name, ns in parts.items() if name in WITHOUT_A_RULE}
-    if not others:
-        return None
-    name = max(others, key=lambda one: others[one])
-    return (name, others[name]) if others[name] >= WORTH_NAMING * total else None
 
 
 def _why_no_cure(view: View) -> str:
@@ -191,12 +195,11 @@ def why_not_judged(view: View, verdict: Verdict) -> list[Health]:
     """The reason that a verdict of not-judged owes its reader."""
     if verdict != "not-judged":
         return []
-    probe = view.recorded.probes.get("frozen_batch")
-    unseen = view.recorded.probes.get("loader_alone")
-    if probe is not None and probe.reason:
-        reason = probe.reason
-    elif view.recorded.kind == "loop" and unseen is not None and not unseen.is_ok:
-        reason = f"{unseen.reason}, so data and step cannot be told apart"
+    probes = view.recorded.probes
+    unseen = (probes.get(name) for name in ("frozen_batch", "step_alone", "loader_alone"))
+    reasons = [probe.reason for probe in unseen if probe is not None and not probe.is_ok]
+    if reasons:
+        reason = reasons[0]
     elif view.recorded.kind in ("predict", "evaluate"):
         reason = f"long {view.recorded.kind} calls are timed, but not probed"
     else:

@@ -13,9 +13,11 @@ from fitdoctor.analysis.health import not_measured, recording_health, workload_h
 from fitdoctor.analysis.input_line import input_line
 from fitdoctor.analysis.start_up import start_up
 from fitdoctor.analysis.step_rows import step_rows
+from fitdoctor.analysis.timeline import timeline
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.model import OptimizerUpdate
 from fitdoctor.contract.records import RecordedWorkload, Recording
+from fitdoctor.diagnosis.account import account_of
 from fitdoctor.diagnosis.breakdown import breakdown, parts_with_contention
 from fitdoctor.diagnosis.one_cause import one_cause_each
 from fitdoctor.diagnosis.verdict import verdict_of, why_not_judged
@@ -66,6 +68,8 @@ def diagnose(recording: Recording, *, rules: Sequence[Rule] | None = None) -> Di
         exit_signal=recording.exit_signal,
         recording=recording.path,
         start_up=start_up(recording),
+        timeline=timeline(recording),
+        unseen=recording.unseen,
     )
 
 
@@ -88,9 +92,10 @@ def _diagnosed(
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
         return _not_judged(workload, where, view)
     findings = ranked([found for rule in rules if (found := rule.detect(view)) is not None])
-    findings = tuple(_widened(one) for one in one_cause_each(findings, rules))
-    inner = [one for one in recording.workloads if one.parent == workload.number]
-    verdict, sentence = verdict_of(view, findings, inner)
+    listed = [_widened(one) for one in one_cause_each(findings, rules)]
+    findings = tuple(one for one in listed if not one.is_option)
+    account = account_of(view, findings)
+    verdict, sentence = verdict_of(view, findings, account)
     costs = view.costs
     return DiagnosedWorkload(
         kind=workload.kind,
@@ -116,13 +121,18 @@ def _diagnosed(
         step_rows=step_rows(workload, view.frozen, view.timed(OptimizerUpdate)),
         device=device_use(workload, costs.total.value),
         cost=costs.total,
+        options=() if findings else tuple(one for one in listed if one.is_option),
+        account=account,
     )
 
 
 def _widened(finding: Finding) -> Finding:
     """With intervals that allow for drift, also where an edit does only part of the cure."""
     partly = None if finding.partly is None else _widened(finding.partly)
-    return replace(finding, gain=widened_for_drift(finding.gain), partly=partly)
+    # A bound is what it is, whatever the machine's pace.
+    gain = finding.gain if finding.how == "bound" else widened_for_drift(finding.gain)
+    also = tuple(_widened(one) for one in finding.also)
+    return replace(finding, gain=gain, partly=partly, also=also)
 
 
 def _ceiling(view: View, findings: tuple[Finding, ...]) -> Ceiling | None:

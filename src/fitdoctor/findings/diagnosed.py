@@ -9,7 +9,9 @@ from fitdoctor.analysis.anomalies import FirstEpoch, IteratorWaits, Stalls
 from fitdoctor.analysis.device_use import DeviceUse
 from fitdoctor.analysis.start_up import StartUp
 from fitdoctor.analysis.step_rows import StepRow
-from fitdoctor.contract.records import KerasFacts, Machine
+from fitdoctor.analysis.timeline import Phase
+from fitdoctor.contract.records import KerasFacts, Machine, Unseen
+from fitdoctor.findings.account_row import AccountRow
 from fitdoctor.findings.finding import Finding, Where
 from fitdoctor.intervals import Interval
 
@@ -75,7 +77,7 @@ class DiagnosedWorkload:
     ceiling: Ceiling | None  # None when the frozen batch was not measured
     verdict: Verdict
     sentence: str  # the verdict in one plain sentence
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...]  # what makes it slow
     health: tuple[Health, ...]
     joint_gain: Interval | None
     total_ns: int  # wall time the workload took in the recording
@@ -87,6 +89,8 @@ class DiagnosedWorkload:
     step_rows: tuple[StepRow, ...] = ()  # layers, optimizer, rest; they sum to the frozen step
     device: DeviceUse | None = None  # only on an accelerator
     cost: Interval | None = None  # ns of one step with everything around it, with its range
+    options: tuple[Finding, ...] = ()  # only where it is healthy: what would take less, if it may
+    account: tuple[AccountRow, ...] = ()  # every nanosecond of a step with its owner
 
     @property
     def cost_ns(self) -> float | None:
@@ -114,3 +118,5 @@ class Diagnosis:
     exit_signal: int | None = None
     recording: str = ""
     start_up: StartUp | None = None
+    timeline: tuple[Phase, ...] = ()  # the whole script, the longest phase first
+    unseen: Unseen = field(default_factory=Unseen)  # lines that were not reached

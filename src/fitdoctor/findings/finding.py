@@ -9,9 +9,14 @@ from fitdoctor.findings.edits import Edit, ReadPacked
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 
-__all__ = ["Cure", "Finding", "Safety", "Where"]
+__all__ = ["Cure", "Finding", "How", "Safety", "Where"]
 
 Safety = Literal["safe", "unsafe", "advice"]
+# How a gain is known: the cure itself ran here; from measured parts and a model of how they
+# overlap; or only that it can be no more, if what was found cost nothing.
+How = Literal["tried", "modelled", "bound"]
+# Of a bound, this part is taken to be within reach when findings are put in order.
+WITHIN_REACH = 0.5
 
 
 @dataclass(frozen=True)
@@ -57,22 +62,42 @@ class Finding:
     # The cure is advice, and this is what an edit can do instead, for less: the same cause with
     # another cure and another gain.
     partly: Finding | None = None
+    how: How = "modelled"
+    # Other cures of the same cause, each with its own gain, the best first.
+    also: tuple[Finding, ...] = ()
+    # Nothing is wrong: another model, or another training, that would take less time.
+    is_option: bool = False
+
+    @property
+    def likely_gain(self) -> float:
+        """The gain that findings are compared by: a bound promises less than it says."""
+        if self.how != "bound":
+            return self.gain.value
+        return 1.0 / (1.0 - WITHIN_REACH * (1.0 - 1.0 / self.gain.value))
 
     @property
     def as_edited(self) -> Finding:
         """The finding whose cure changes the source, where one does."""
-        return self.partly if self.partly is not None and not self.cure.edits else self
+        if self.cure.edits:
+            return self
+        others = [one for one in (self.partly, *self.also) if one is not None and one.cure.edits]
+        return max(others, key=lambda one: one.gain.value, default=self)
 
     def to_json(self) -> dict[str, Any]:
         partly: dict[str, Any] = {}
         if self.partly is not None:
-            partly["partly"] = {"gain": self.partly.gain.to_json(), **self.partly.cure.to_json()}
+            gain = {**self.partly.gain.to_json(), "how": self.partly.how}
+            partly["partly"] = {"gain": gain, **self.partly.cure.to_json()}
         return {
             "rule": self.rule,
             "name": self.name,
             "where": self.where.to_json() if self.where else None,
             "message": self.message,
             "evidence": self.evidence,
-            "gain": self.gain.to_json(),
+            "gain": {**self.gain.to_json(), "how": self.how},
             "cure": self.cure.to_json() | partly,
+            "other_cures": [
+                {"gain": {**one.gain.to_json(), "how": one.how}, **one.cure.to_json()}
+                for one in self.also
+            ],
         }

@@ -21,13 +21,16 @@ FAMILIES: dict[str, Verdict] = {
 
 
 def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings worth listing, the largest gain first."""
-    listed = [
-        finding
-        for finding in findings
-        if finding.gain.value >= LISTED_FROM_GAIN and finding.gain.low >= LISTED_FROM_LOW
-    ]
-    return tuple(sorted(listed, key=lambda finding: -finding.gain.value))
+    """The findings worth listing, the largest gain first; a bound counts for less than it says."""
+    listed = [finding for finding in findings if _is_listed(finding)]
+    return tuple(sorted(listed, key=lambda finding: -finding.likely_gain))
+
+
+def _is_listed(finding: Finding) -> bool:
+    if finding.gain.value < LISTED_FROM_GAIN:
+        return False
+    # A bound begins at nothing by its nature.
+    return finding.how == "bound" or finding.gain.low >= LISTED_FROM_LOW
 
 
 def family_of(finding: Finding) -> Verdict:

@@ -15,6 +15,7 @@ from fitdoctor.contract.writer import Writer, record_of
 from fitdoctor.inside.cures import call_changes, overrides, served_source
 from fitdoctor.inside.import_hooks import ImportHooks
 from fitdoctor.inside.lab.examiner import Examiner
+from fitdoctor.inside.ledger.host_lines import HostLines
 from fitdoctor.inside.ledger.loop_watch import LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.proof import batch_tap
@@ -65,6 +66,9 @@ def start(recording: str, options: RunOptions) -> Recorder:
             hdf5=hdf5_reads,
             sweep=options.sweep,
         )
+        lines = HostLines(recorder)
+        recorder.patches.later(lines.stop)
+        hooks.when_imported("keras", lambda _: lines.start())
     hooks.when_imported(tensorflow_traces.TRACING_MODULE, traces.watch)
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
     _watch_frameworks(recorder, hooks)

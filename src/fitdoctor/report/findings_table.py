@@ -133,8 +133,9 @@ def partly(finding: Finding) -> str:
 
 
 def _details(finding: Finding, *, verbose: bool) -> Iterator[RenderableType]:
-    texts = {"why": finding.message, "cure": finding.cure.summary, "edit": partly(finding)}
-    for word, text in texts.items():
+    texts = [("why", finding.message), ("cure", finding.cure.summary), ("edit", partly(finding))]
+    texts += [("or", f"{one.cure.summary}: {gain(one.gain)}") for one in finding.also]
+    for word, text in texts:
         if clean(text):
             yield _detail(word, clean(text))
     if verbose and finding.evidence:

@@ -34,6 +34,8 @@ def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "exit": {"code": diagnosis.exit_code, "signal": diagnosis.exit_signal},
         "recording": diagnosis.recording,
         "start_up": _or_null(diagnosis.start_up),
+        "timeline": [phase.to_json() for phase in diagnosis.timeline],
+        "unseen": None if diagnosis.unseen.file is None else asdict(diagnosis.unseen),
     }
     finite: dict[str, Any] = with_leaves(report, _finite)
     return finite
@@ -64,6 +66,7 @@ def _workload(workload: DiagnosedWorkload) -> dict[str, Any]:
         "verdict": workload.verdict,
         "sentence": workload.sentence,
         "findings": [finding.to_json() for finding in workload.findings],
+        "options": [finding.to_json() for finding in workload.options],
         "joint_gain": _or_null(workload.joint_gain),
         "health": [asdict(item) for item in workload.health],
         "not_measured": list(workload.not_measured),
@@ -72,6 +75,7 @@ def _workload(workload: DiagnosedWorkload) -> dict[str, Any]:
         "iterator_waits": _or_null(workload.iterator_waits),
         "step_parts": [row.to_json() for row in workload.step_rows],
         "device": _or_null(workload.device),
+        "account": [row.to_json() for row in workload.account],
     }
 
 

@@ -31,6 +31,10 @@ HEALTH_WORDS = {
     "error": ("problem:", "red"),
 }
 
+# Phases of a script below this share are not worth a line.
+SMALLEST_PHASE = 0.02
+MOST_PHASES = 6
+
 LEGEND = {
     "safe": "[*] keeps the training the same",
     "unsafe": "[!] may change it (--unsafe)",
@@ -98,6 +102,8 @@ def _screen(
         joint = (gain(diagnosis.joint_gain), "bold green")
         yield ""
         yield Text.assemble("  All workloads together: ", joint)
+    if verbose or diagnosis.ended == "finished":
+        yield from _timeline(diagnosis, cwd)
     if verbose:
         yield from _start_up(diagnosis)
         yield from _machine(diagnosis)
@@ -119,13 +125,24 @@ def ending_sentence(diagnosis: Diagnosis) -> str:
     """How the script ended, where that is worth a sentence."""
     code = "" if diagnosis.exit_code is None else f" (exit code {diagnosis.exit_code})"
     sentences = {
-        "examined": "The script was ended after the examination (--continue keeps it running).",
+        "examined": f"The script was ended after the examination{_not_reached(diagnosis)} "
+        "(--continue keeps it running).",
         "crashed": f"Your script failed{code}; what ran until then is reported.",
         "interrupted": "The script was interrupted; what ran until then is reported.",
         "killed": f"The script was killed{_signal_words(diagnosis)}; "
         "what ran until then is reported.",
     }
     return sentences.get(diagnosis.ended, "")
+
+
+def _not_reached(diagnosis: Diagnosis) -> str:
+    """The lines after the one that trains."""
+    unseen = diagnosis.unseen
+    if unseen.first is None or unseen.last is None:
+        return ""
+    if unseen.first == unseen.last:
+        return f"; line {unseen.first} was not reached"
+    return f"; lines {unseen.first}–{unseen.last} were not reached"
 
 
 def _about_the_run(diagnosis: Diagnosis) -> Iterator[RenderableType]:
@@ -166,6 +183,9 @@ def _workload(
     elif workload.verdict == "at-ceiling":
         yield ""
         yield Padding("No finding: nothing that was measured would make this faster.", (0, 0, 0, 2))
+        for option in workload.options:
+            words = f"option: {clean(option.cure.summary)}: {gain(option.gain)}"
+            yield Padding(Text(words, style="dim"), (0, 0, 0, 2))
     for reason in workload.not_measured:
         yield Padding(Text(f"not measured: {clean(reason)}", style="dim"), (0, 0, 0, 2))
 
@@ -176,6 +196,20 @@ def label(workload: DiagnosedWorkload, cwd: str | None) -> str:
     if workload.where is not None:
         text += f" ({place(workload.where.file, workload.where.line, cwd=cwd)})"
     return f"{text}, called {workload.calls} times" if workload.calls > 1 else text
+
+
+def _timeline(diagnosis: Diagnosis, cwd: str | None) -> Iterator[RenderableType]:
+    """Where the script's time went, all of it; of one training alone that says nothing new."""
+    phases = [one for one in diagnosis.timeline if one.share >= SMALLEST_PHASE]
+    if len(phases) < 2:
+        return
+    yield ""
+    total = sum(one.ns for one in diagnosis.timeline)
+    yield Text(f"  The whole script, {duration(total)}", style="bold")
+    for one in phases[:MOST_PHASES]:
+        at = "" if one.where is None else f" ({place(one.where.file, one.where.line, cwd=cwd)})"
+        name = f"{clean(one.what)}{at}"
+        yield Padding(Text(f"{percent(one.share):>5}  {duration(one.ns):>9}  {name}"), (0, 0, 0, 4))
 
 
 def _start_up(diagnosis: Diagnosis) -> Iterator[RenderableType]:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import ClassVar
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, Safety
+from fitdoctor.findings.finding import Cure, Finding, How, Safety
 from fitdoctor.findings.place import Where, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
@@ -81,6 +81,7 @@ class Rule(abc.ABC):
         where: Where | None = None,
         partly: Finding | None = None,
         evidence: Mapping[str, EvidenceValue] | None = None,
+        how: How = "modelled",
     ) -> Finding:
         """What every finding repeats: code, name, place of the workload, gain from what is saved.
 
@@ -93,6 +94,7 @@ class Rule(abc.ABC):
             where: the place, if not the line that trains.
             partly: what an edit can do where the cure is advice.
             evidence: the numbers that the finding rests on.
+            how: the gain is known.
         """
         saved = dict(saves or {})
         if predicted is None:
@@ -107,6 +109,7 @@ class Rule(abc.ABC):
             evidence=dict(evidence or {}),
             saves=saved,
             partly=partly,
+            how=how,
         )
 
 

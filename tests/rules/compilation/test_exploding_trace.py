@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from fitdoctor.contract.evidence.model import ChangedCopy, UnrolledLayers
+from fitdoctor.contract.evidence.operations import Operations
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.records import Event, EventDetail
 from fitdoctor.findings.edits import DropKeyword
 from fitdoctor.findings.place import ANYWHERE, Where
 from fitdoctor.rules.compilation.exploding_trace import RULE
-from synthetic import MS, fit_workload, timed, view
+from synthetic import MS, fit_workload, timed, view, with_found
 
 NS_PER_S = 10**9
 
@@ -68,8 +69,18 @@ def test_unroll_is_dropped_from_the_layers_that_have_it() -> None:
     assert words == ["remove unroll from GRU()", "remove unroll from LSTM()"]
 
 
+def test_silent_on_a_model_that_is_compiled_for_long() -> None:
+    # A few hundred operations: XLA took its time, and nothing exploded.
+    seen = started(10 * NS_PER_S, rolled=False, traced=9 * NS_PER_S)
+    assert RULE.detect(seen) is None
+    few = Operations(steps=10, wall_ns=1e6, idle_ns=0.0, count=300.0)
+    assert RULE.detect(replace(seen, recorded=with_found(seen.recorded, few))) is None
+
+
 def test_a_long_trace_of_the_users_own_loop_is_advice_to_scan() -> None:
-    finding = RULE.detect(started(10 * NS_PER_S, rolled=False, traced=9 * NS_PER_S))
+    seen = started(10 * NS_PER_S, rolled=False, traced=9 * NS_PER_S)
+    many = Operations(steps=10, wall_ns=1e6, idle_ns=0.0, count=20_000.0)
+    finding = RULE.detect(replace(seen, recorded=with_found(seen.recorded, many)))
     assert finding is not None
     assert "keras.ops.scan" in finding.cure.summary
     assert finding.cure.edits == ()

@@ -101,15 +101,20 @@ def test_silent_where_casting_arrays_is_what_lies_between_epochs() -> None:
     assert RULE.detect(view(cast_each_epoch(short, MS))) is not None
 
 
-def test_validation_every_tenth_epoch() -> None:
+def test_the_best_cure_is_first_and_each_has_its_own_gain() -> None:
     finding = RULE.detect(view(short_epochs()))
     assert finding is not None
-    # 64 ms per epoch, of which 27 ms go.
-    assert finding.gain.value == pytest.approx(64 / (64 - 27), rel=0.02)
-    assert "validation_freq=10" in finding.cure.summary
+    # 64 ms per epoch of 2 steps; as epochs of 50 steps, gap and validation are a 25th.
+    assert finding.gain.value == pytest.approx(64 / (4 + 60 / 25), rel=0.03)
+    assert "longer epochs" in finding.cure.summary
+    (other,) = finding.also
+    # Validation every tenth epoch: 27 of 64 ms go.
+    assert other.gain.value == pytest.approx(64 / (64 - 27), rel=0.02)
+    assert other.cure.summary == "validation_freq=10"
     where = Where("/user/train.py", 88)
-    assert finding.cure.edits == (SetKeyword(where, "fit", "validation_freq", "10"),)
-    assert finding.cure.safety == "unsafe"
+    assert other.cure.edits == (SetKeyword(where, "fit", "validation_freq", "10"),)
+    assert finding.as_edited is other
+    assert finding.to_json()["other_cures"][0]["summary"] == "validation_freq=10"
 
 
 def test_a_call_of_one_epoch_would_never_validate() -> None:
@@ -117,6 +122,7 @@ def test_a_call_of_one_epoch_would_never_validate() -> None:
     finding = RULE.detect(view(replace(workload, detail=replace(workload.detail, epochs=1))))
     assert finding is not None
     assert finding.cure.edits == ()
+    assert finding.also[0].cure.edits == ()
 
 
 def test_without_validation_epochs_become_longer() -> None:

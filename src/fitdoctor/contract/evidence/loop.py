@@ -29,6 +29,7 @@ class LoopLines:
     step: LoopShare
     own: LoopShare
     iterations: int
+    reads: LoopShare = LoopShare(0)  # of values by Python; a line's third item is its text
     maker: tuple[str, int, str] | None = None  # the function that makes an element
     native: NativePart | None = None
 

@@ -49,8 +49,11 @@ class Layers:
 class MachineCeiling:
     """What this machine can do at best."""
 
-    flops_per_s: float
+    flops_per_s: float  # matrix product, float32
     bytes_per_s: float
+    conv_flops_per_s: float | None = None
+    op_start_ns: float | None = None
+    by_dtype: dict[str, float] = field(default_factory=dict)
 
 
 @result("optimizer_update")

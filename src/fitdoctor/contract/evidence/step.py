@@ -17,6 +17,15 @@ class FrozenBatch(Timed):
     rows: int | None = None
 
 
+@result("step_alone")
+@dataclass(frozen=True, kw_only=True)
+class StepAlone(Timed):
+    """The step of a hand-written loop, or of `train_on_batch`, without the loop around it."""
+
+    rows: int | None = None
+    stands_in: bool = False  # forward, backward and update instead of the loop's own body
+
+
 @result("frozen_again")
 @dataclass(frozen=True, kw_only=True)
 class FrozenAgain(Timed):
@@ -79,6 +88,12 @@ class WithoutJit(TimedBeside):
     """The step without XLA or torch.compile."""
 
 
+@result("jit_on")
+@dataclass(frozen=True, kw_only=True)
+class WithJit(TimedBeside):
+    """The step compiled by XLA, where it is not."""
+
+
 @result("graph_trial")
 @dataclass(frozen=True, kw_only=True)
 class CompiledFit(Timed):
@@ -86,6 +101,7 @@ class CompiledFit(Timed):
 
     in_loop: Timed
     switch: str | None = None  # what made it eager, if not an argument
+    without_jit: tuple[str, ...] = ()  # types of layers for which Keras switched jit off
     file: str | None = None
     line: int | None = None
 

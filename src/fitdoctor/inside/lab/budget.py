@@ -58,6 +58,10 @@ class Budget:
         is_done = self._all_heavy_are_examined()
         return self.elapsed_ns() >= (self.recording_ns if is_done else self._budget_ns)
 
+    def is_over(self) -> bool:
+        """Whether nothing of it is left."""
+        return self.elapsed_ns() >= self._budget_ns
+
     def fit_is_full(self, call: Call) -> bool:
         """Whether a running fit was seen enough."""
         if call.first_step is None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from fitdoctor.contract.evidence.loading import LoaderAlone
-from fitdoctor.contract.evidence.step import FrozenBatch
+from fitdoctor.contract.evidence.step import FrozenBatch, StepAlone
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.contract.results import recorded_name
 from fitdoctor.inside.lab.probe import NotAvailable, Subject
+from fitdoctor.inside.lab.trial_step import TrialStep
 from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.running_call import Call
@@ -18,6 +19,7 @@ from fitdoctor.inside.ledger.workload import Workload
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.device import device_facts
 from fitdoctor.inside.seams.inputs.hdf5 import Hdf5Reads
+from fitdoctor.inside.seams.inputs.live_source import LiveSource
 from fitdoctor.inside.seams.watch.eager_switch import eager_switch
 
 Found = TypeVar("Found")
@@ -42,6 +44,9 @@ class Context:
     may_consume: bool = False  # a batch may be taken from the user's running iterator
     period_ns: float | None = None  # from one real step to the next
     hdf5: Hdf5Reads = field(default_factory=Hdf5Reads)
+    trial: TrialStep | None = None  # the step to experiment with; of a fit, once its batch is known
+    why_no_trial: str = "the training step was not seen"
+    live_source: LiveSource | None = None  # what a loop reads that cannot be read again
     keep_running: bool = False  # the script continues after the examination
     batch: Any = None  # the frozen batch, set by the probe that finds `FrozenBatch`
     results: dict[str, object] = field(default_factory=dict)  # by recorded name
@@ -61,7 +66,8 @@ class Context:
     @property
     def step_ns(self) -> float | None:
         """The step on the frozen batch; None where it was not timed."""
-        return median_ns(self.found(FrozenBatch))
+        alone = median_ns(self.found(StepAlone))
+        return alone if alone is not None else median_ns(self.found(FrozenBatch))
 
     @property
     def loader_ns(self) -> float:
@@ -109,6 +115,26 @@ class Context:
         return getattr(iterator, "data_adapter", None)
 
     @property
+    def model(self) -> Any:
+        """The model that is trained; of several in a loop, the largest.
+
+        Raises:
+            NotAvailable: it was not seen.
+        """
+        return self.trial.model if self.trial is not None else self.fit.model
+
+    @property
+    def step(self) -> TrialStep:
+        """The step to experiment with.
+
+        Raises:
+            NotAvailable: there is none.
+        """
+        if self.trial is None:
+            raise NotAvailable(self.why_no_trial)
+        return self.trial
+
+    @property
     def is_one_shot(self) -> bool:
         """Whether the data is a generator, which can be read only once."""
         return self.call is not None and self.call.source is not None
@@ -118,7 +144,15 @@ class Context:
         """Op by op where the backend would compile; torch never compiles by itself."""
         if self.backend.name == "torch":
             return False
-        return bool(self.fit.model.run_eagerly) or eager_switch(self.backend.name) is not None
+        if eager_switch(self.backend.name) is not None:
+            return True
+        if self.call is None:
+            return self.trial is not None and self.trial.is_eager
+        model = self.call.model
+        # On JAX, a step without jit runs op by op.
+        return bool(model.run_eagerly) or (
+            self.backend.name == "jax" and getattr(model, "jit_compile", None) is False
+        )
 
     @property
     def is_spread(self) -> bool:

@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from fitdoctor.contract.codec import encode
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.groups import is_group
 from fitdoctor.contract.limits import NS_PER_S
 from fitdoctor.contract.results import recorded_name
 from fitdoctor.inside.lab.budget import WORTH_CALL_NS, Budget
 from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.group_watch import GroupWatch, watch_group
 from fitdoctor.inside.lab.loop_examination import LoopExamination
 from fitdoctor.inside.lab.probe import Subject
 from fitdoctor.inside.lab.recording import refuse, run_and_record
@@ -21,6 +23,7 @@ from fitdoctor.inside.ledger import own_cost
 from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.running_call import Call
+from fitdoctor.inside.ledger.unseen_lines import unseen_lines
 from fitdoctor.inside.ledger.workload import Workload
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.choose import backend_named
@@ -64,7 +67,9 @@ class Examiner:
         self._backend_object: Backend | None = None
         self._loop_examinations: dict[int, LoopExamination] = {}
         self._loops: list[Loop] = []
+        self._group_watches: dict[int, GroupWatch] = {}
         self._is_over = False
+        self._waits_for_a_round = False
         self._next_announcement = 0
         self._measured_own_cost = False
         # Called instead of ending the script, where the process is not ours to end.
@@ -81,9 +86,9 @@ class Examiner:
             call.workload.probed = True
             with self._budget.examining():
                 self._examine_fit(call, arguments, result, mid_fit=True)
-            self._end_unless_kept()
+            self._end_after_a_round(call.workload, is_seen=call.number > 0)
         elif self._budget.is_spent():
-            self._end_unless_kept()
+            self._end_after_a_round(call.workload, is_seen=call.number > 0)
 
     def on_call_end(self, call: Call) -> None:
         """A call has ended; examine short fits, and groups of repeated calls."""
@@ -91,16 +96,19 @@ class Examiner:
         workload = call.workload
         if self._recorder.calls:
             return  # inside another call: part of its callbacks
+        self._advance_watch(workload)
         is_worth = self._budget.is_worth_sweep if self._sweep else self._budget.is_worth
         if not workload.probed and is_worth(call):
             workload.probed = True
-            with self._budget.examining():
-                if is_group(workload.kind, workload.calls, workload.steps):
-                    self._examine_group(call)
-                elif call.kind == "fit" and call.steps:
+            if is_group(workload.kind, workload.calls, workload.steps):
+                self._examine_group(call)
+            elif call.kind == "fit" and call.steps:
+                with self._budget.examining():
                     self._examine_fit(call, (), None, mid_fit=False)
+        if self._group_watches and not self._budget.is_over():
+            return
         if self._budget.is_spent() or self._budget.group_is_full(workload):
-            self._end_unless_kept()
+            self._end_after_a_round(workload, is_seen=workload.calls > 1)
 
     def on_loop_boundary(self, loop: Loop) -> None:
         """An iteration of a hand-written loop has ended."""
@@ -109,9 +117,12 @@ class Examiner:
         examination = self._loop_examinations.get(loop.workload.number)
         if examination is not None:
             if examination.advance():
+                del self._loop_examinations[loop.workload.number]
                 loop.bodies = None
-                self._end_unless_kept()
+                self._end_after_a_round(loop.workload, is_seen=_seen_a_round(loop))
             return
+        if loop.workload.probed and self._budget.is_spent():
+            self._end_after_a_round(loop.workload, is_seen=_seen_a_round(loop))
         if loop.workload.probed or not self._budget.loop_is_full(loop):
             return
         loop.workload.probed = True
@@ -120,12 +131,13 @@ class Examiner:
             return
         self._announce_probes(loop.workload)
         loop.workload.flush_steps()
-        examination = LoopExamination(
-            self._recorder, self._backend(), loop, keep_running=self._keep_running
+        examination = self._loop_examinations[loop.workload.number] = self._loop_examination(loop)
+        examination.advance()
+
+    def _loop_examination(self, loop: Loop) -> LoopExamination:
+        return LoopExamination(
+            self._recorder, self._backend(), loop, self._hdf5, keep_running=self._keep_running
         )
-        examination.start()
-        if not self._keep_running:
-            self._loop_examinations[loop.workload.number] = examination
 
     def on_exit(self) -> None:
         """The script has ended; loops that ended too soon are examined as far as possible."""
@@ -133,14 +145,16 @@ class Examiner:
         failed = getattr(sys, "last_type", None) is not None
         if self._is_over or failed or not self.examines:
             return
+        for watch in self._group_watches.values():
+            watch.give_up()
         for loop in self._loops:
             workload = loop.workload
+            examination = self._loop_examinations.get(workload.number)
             if not workload.probed and workload.total_ns >= WORTH_CALL_NS:
                 workload.probed = True
                 self._announce_probes(workload)
-                examination = LoopExamination(
-                    self._recorder, self._backend(), loop, keep_running=True
-                )
+                examination = self._loop_examination(loop)
+            if examination is not None:
                 examination.examine_ended()
 
     def _remember(self, loop: Loop) -> None:
@@ -177,8 +191,25 @@ class Examiner:
         self._recorder.note("warning", f"no probes were run: {reason}", call.workload.number)
 
     def _examine_group(self, call: Call) -> None:
-        if self.examines:
-            self._scheduler.examine(self._context(call, Subject.GROUP))
+        if not self.examines:
+            return
+        took = self._recorder.clock() - (call.workload.first_ns or call.begin)
+        context = self._context(
+            call,
+            Subject.GROUP,
+            hdf5=self._hdf5,
+            period_ns=took / max(1, call.workload.calls),
+        )
+        with self._budget.examining():
+            self._scheduler.examine(context)
+        watch = watch_group(context)
+        if watch is not None:
+            self._group_watches[call.workload.number] = watch
+
+    def _advance_watch(self, workload: Workload) -> None:
+        watch = self._group_watches.get(workload.number)
+        if watch is not None and watch.called():
+            del self._group_watches[workload.number]
 
     def _context(self, call: Call, subject: Subject, **more: Any) -> Context:
         self._announce_probes(call.workload)
@@ -229,14 +260,32 @@ class Examiner:
             "(frozen batch, loader alone, settings)",
         )
 
+    def _end_after_a_round(self, workload: Workload, *, is_seen: bool) -> None:
+        """End, but not before what the loop around this line does in a round was seen once."""
+        if self._keep_running or is_seen or not workload.is_in_loop or self._budget.is_over():
+            self._end_unless_kept()
+        elif not self._waits_for_a_round:
+            self._waits_for_a_round = True
+            text = "this line is inside a loop of your script: watching one round of it"
+            self._recorder.progress("round", text)
+
     def _end_unless_kept(self) -> None:
         """All there is to see was seen."""
         if self.on_enough is not None:
             self.on_enough()
         if self._keep_running:
             return
+        for watch in self._group_watches.values():
+            watch.give_up()
         self._is_over = True
         self._recorder.flush()
-        self._recorder.writer.write({"k": "examined", "t": self._recorder.clock()})
+        self._recorder.writer.write(
+            {"k": "examined", "t": self._recorder.clock(), **encode(unseen_lines())}
+        )
         self._recorder.progress("done", "examined enough; ending the script here")
         raise ExaminationOver(0)
+
+
+def _seen_a_round(loop: Loop) -> bool:
+    """Whether a loop was begun a second time; of one without a loader that is not known."""
+    return loop.loader is None or loop.passes > 1

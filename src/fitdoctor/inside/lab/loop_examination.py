@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
-from fitdoctor.contract.evidence.loading import InputFacts
-from fitdoctor.contract.evidence.loop import CompiledLoop, LoopLines
+from fitdoctor.contract.evidence.loop import CompiledLoop
 from fitdoctor.contract.evidence.step import FrozenBatch
+from fitdoctor.contract.limits import NS_PER_S
 from fitdoctor.contract.results import recorded_name
 from fitdoctor.inside.lab.apparatus.loop_lines import LoopSampler
 from fitdoctor.inside.lab.apparatus.step_function import StepFinder
+from fitdoctor.inside.lab.apparatus.steps_of_loops import step_of_loop
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.loop_trials import LoopTrials
-from fitdoctor.inside.lab.probe import Subject
+from fitdoctor.inside.lab.probe import NotAvailable, Subject
 from fitdoctor.inside.lab.recording import refuse, run_and_record
 from fitdoctor.inside.lab.scheduler import Scheduler
+from fitdoctor.inside.lab.watched_lines import record_lines
 from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.backends.base import Backend
-from fitdoctor.inside.seams.watch import jax_calls
+from fitdoctor.inside.seams.inputs.hdf5 import Hdf5Reads
+from fitdoctor.inside.seams.inputs.live_source import LiveSource
 from fitdoctor.inside.seams.watch.eager_switch import Switch, eager_switch, place_of_switch
 
-FROZEN_NS = 2_000_000_000
-FROZEN_ITERATIONS = 8
+STAGE_NS = 2 * NS_PER_S
+ITERATIONS = 8
+# A loop whose iterations take long is not watched for all of them.
+LONGEST_STAGE_NS = 12 * NS_PER_S
+FEWEST_ITERATIONS = 3
+# The first bodies on a frozen batch wait for what the loader's threads had under way.
+SETTLING = 2
 # Functions that are called in some iterations only are traced later.
 TRACED_ITERATIONS = 8
 # Iterations of a watched loop that are traced, to see how an element is made.
@@ -32,149 +40,155 @@ MOST_TRACES = 2
 WINDOWS = 8
 
 Found = TypeVar("Found")
+Bodies = list[int]
+Stage = Generator[None, None, Found]  # each `yield` is an iteration of the loop
 
 
 class LoopExamination:
     """Runs over several iterations: the loop itself is what is measured.
 
-    First the loader alone; then the loop is given one batch again and again, which is
-    its ceiling; then, where a switch makes all functions run eagerly, with the switch off;
-    then its step function is found and tried compiled. A loop whose loader cannot be seen is
-    watched as it is instead of its first two.
+    First the loop is watched as it is. Where its loader can be seen, it is then given one batch
+    again and again, which is its ceiling; where a switch makes all functions run eagerly, it runs
+    with the switch off. Then one iteration shows which function and which model it trains, and the
+    loader and the step are examined without the loop, as those of a fit are.
     """
 
     def __init__(
-        self, recorder: Recorder, backend: Backend, loop: Loop, *, keep_running: bool
+        self,
+        recorder: Recorder,
+        backend: Backend,
+        loop: Loop,
+        hdf5: Hdf5Reads,
+        *,
+        keep_running: bool,
     ) -> None:
-        """`keep_running`: the training must stay what it was, so only its loader is probed."""
+        """`keep_running`: the training must stay what it was: it is watched, its loader probed."""
         self._context = Context(
             recorder=recorder,
             backend=backend,
             subject=Subject.LOOP,
             workload=loop.workload,
             loop=loop,
+            hdf5=hdf5,
+            period_ns=loop.workload.total_ns / max(1, loop.workload.steps),
             keep_running=keep_running,
         )
+        self._recorder = recorder
         self._loop = loop
-        self._begin = 0
         self._finder: StepFinder | None = None
-        self._switch: Switch | None = None
-        self._seen_compiled = False
         self._sampler: LoopSampler | None = None
-        self._traces = 0
-        self._trials = LoopTrials(self._context, loop)
-
-    def examine_ended(self) -> None:
-        """The loop is over: only its loader can still be probed, and a step without state."""
-        self._probe_loader()
-        if self._loop.marker == jax_calls.MARKER:
-            # A pure function: calling it again changes nothing.
-            with self._context.recorder.suspend():
-                self._trials.repeat_call()
-
-    def start(self) -> None:
-        """Probe the loader and freeze the batch, or begin to watch."""
-        code = self._loop.frame_code
-        if self._loop.loader is None and code is not None and not self._context.keep_running:
-            self._sampler = LoopSampler(code)
-            self._sampler.begin()
-        else:
-            self._probe_loader()
-        if self._context.keep_running:
-            reason = "a hand-written loop cannot be put back, and --continue was given"
-            self._record(FrozenBatch, lambda: refuse(reason))
-            return
-        if self._loop.last_element is not None:
-            self._loop.frozen = self._loop.last_element
-        self._restart()
+        self._course = self._stages()
 
     def advance(self) -> bool:
         """Called between iterations; True when the examination is over."""
-        if self._context.keep_running:
+        try:
+            next(self._course)
+        except StopIteration:
             return True
+        return False
+
+    def examine_ended(self) -> None:
+        """The loop is over: what it read and what it called last can still be examined."""
         if self._sampler is not None:
-            self._advance_watched(self._sampler)
-            return False
-        if self._finder is None:
-            return self._advance_frozen()
-        self._finder.end()
-        self._finish()
-        return True
+            self._sampler.end()
+            self._record_watched(self._sampler, len(self._loop.bodies or []))
+        self._loop.bodies = None
+        self._examine_step()
+
+    # -- the stages, each of some iterations -----------------------------------------
+
+    def _stages(self) -> Stage[None]:
+        """Every `yield` lets the loop run one more iteration."""
+        yield from self._watched()
+        if self._context.keep_running:
+            Scheduler().examine(self._context)
+            reason = "a hand-written loop cannot be put back, and --continue was given"
+            self._record(FrozenBatch, lambda: refuse(reason))
+            return
+        yield from self._frozen()
+        yield from self._with_functions_compiled()
+        yield from self._seen_once()
+        self._examine_step()
+
+    def _watched(self) -> Stage[None]:
+        """The loop as it is, sampled; then one element traced as it is made."""
+        code = self._loop.frame_code
+        if code is None:
+            return
+        self._sampler = sampler = LoopSampler(code)
+        sampler.begin()
+        bodies = yield from self._iterations(ITERATIONS)
+        sampler.end()
+        for _ in range(MOST_TRACES):
+            sampler.trace()
+            yield
+            if not sampler.end_trace():
+                break
+        self._sampler = None
+        self._record_watched(sampler, len(bodies))
+
+    def _frozen(self) -> Stage[None]:
+        """One batch again and again, where the loop's loader is in our hands."""
+        if self._loop.loader is None or self._loop.last_element is None:
+            return
+        self._loop.frozen = self._loop.last_element
+        bodies = yield from self._iterations(ITERATIONS)
+        kept = bodies[SETTLING:] or bodies
+        self._record(FrozenBatch, lambda: FrozenBatch(ns=_means(kept), units=len(kept)))
+
+    def _with_functions_compiled(self) -> Stage[None]:
+        """The loop with the switch off that made its functions run op by op."""
+        switch = eager_switch(self._context.backend.name)
+        if switch is None:
+            return
+        switch.turn(True)
+        try:
+            bodies = yield from self._iterations(ITERATIONS + TRACED_ITERATIONS)
+        finally:
+            switch.turn(False)
+        self._record_compiled(switch, bodies)
+
+    def _seen_once(self) -> Stage[None]:
+        """One iteration, to find the step function, its arguments and the models."""
+        if self._loop.frame_code is None:
+            return
+        self._finder = StepFinder(
+            self._loop.frame_code, self._loop.step_codes, self._loop.last_element
+        )
+        self._finder.begin()
+        try:
+            yield
+        finally:
+            self._finder.end()
+
+    def _iterations(self, wanted: int) -> Stage[Bodies]:
+        """Let the loop run for a while; returns how long each body took."""
+        bodies: Bodies = []
+        self._loop.bodies = bodies
+        begin = self._recorder.clock()
+        while True:
+            yield
+            elapsed = self._recorder.clock() - begin
+            if elapsed >= STAGE_NS and len(bodies) >= wanted:
+                return bodies
+            if elapsed >= LONGEST_STAGE_NS and len(bodies) >= FEWEST_ITERATIONS:
+                return bodies
+
+    # -- what was seen -----------------------------------------------------------------
 
     def _record(self, kind: type[Found], experiment: Callable[[], Found]) -> Found | None:
         return run_and_record(self._context, recorded_name(kind), experiment)
 
-    def _probe_loader(self) -> None:
-        Scheduler().examine(self._context)
-
-    def _restart(self) -> None:
-        self._loop.bodies = []
-        self._begin = self._context.recorder.clock()
-
-    def _advance_watched(self, sampler: LoopSampler) -> None:
-        """Enough was seen: trace one more iteration, then the other experiments."""
-        iterations = len(self._loop.bodies or [])
-        elapsed = self._context.recorder.clock() - self._begin
-        if self._traces:
-            if sampler.end_trace() and self._traces < MOST_TRACES:
-                self._traces += 1
-                sampler.trace()
-                return
-            self._sampler = None
-            self._record_watched(sampler, iterations)
-        elif elapsed >= FROZEN_NS and iterations >= FROZEN_ITERATIONS:
-            sampler.end()
-            sampler.trace()
-            self._traces = 1
-
     def _record_watched(self, sampler: LoopSampler, iterations: int) -> None:
-        seen = self._record(LoopLines, lambda: sampler.result(iterations))
-        if seen is None or seen.maker is None:
-            self._probe_loader()  # which says that there is none to be seen
-            return
-        file, line, name = seen.maker
-        found = InputFacts(kind="generator", name=name, file=file, line=line)
-        self._record(InputFacts, lambda: found)
+        record_lines(self._context, sampler, iterations)
+        is_live = self._loop.loader is None and not self._context.keep_running
+        if sampler.maker is not None and is_live:
+            self._context.live_source = LiveSource(sampler.maker, sampler.maker_owner)
 
-    def _advance_frozen(self) -> bool:
-        elapsed = self._context.recorder.clock() - self._begin
-        bodies = self._loop.bodies or []
-        wanted = FROZEN_ITERATIONS + (TRACED_ITERATIONS if self._switch else 0)
-        if elapsed < FROZEN_NS or len(bodies) < wanted:
-            return False
-        if self._switch is not None:
-            self._record_compiled(self._switch, bodies)
-        elif self._loop.frozen is not None:
-            # The first bodies wait for what the loader's threads had under way.
-            kept = bodies[2:]
-            self._record(FrozenBatch, lambda: FrozenBatch(ns=_means(kept), units=len(kept)))
-        if self._may_compile():
-            return False
-        if self._loop.frame_code is None:
-            self._finish()
-            return True
-        self._finder = StepFinder(self._loop.frame_code, self._loop.last_element)
-        self._finder.begin()
-        return False
-
-    def _may_compile(self) -> bool:
-        """Let the loop run with its functions compiled, where a switch kept them from it."""
-        if self._seen_compiled:
-            return False
-        self._seen_compiled = True
-        self._switch = eager_switch(self._context.backend.name)
-        if self._switch is None:
-            return False
-        self._switch.turn(True)
-        self._restart()
-        return True
-
-    def _record_compiled(self, switch: Switch, bodies: list[int]) -> None:
-        """Put the switch back; the first bodies were traced."""
-        switch.turn(False)
-        self._switch = None
+    def _record_compiled(self, switch: Switch, bodies: Bodies) -> None:
+        """The first bodies were traced."""
         place = place_of_switch(switch)
-        kept = bodies[TRACED_ITERATIONS:]
+        kept = bodies[TRACED_ITERATIONS:] or bodies[-1:]
         found = CompiledLoop(
             ns=_means(kept),
             units=len(kept),
@@ -184,12 +198,24 @@ class LoopExamination:
         )
         self._record(CompiledLoop, lambda: found)
 
-    def _finish(self) -> None:
-        self._trials.run(self._finder)
-        self._loop.frozen = None
+    # -- without the loop --------------------------------------------------------------
+
+    def _examine_step(self) -> None:
+        """The step by itself, and then the loader, which may be read to its end."""
+        context, loop = self._context, self._loop
+        with self._recorder.suspend():
+            try:
+                context.trial = step_of_loop(context.backend, loop, self._finder)
+            except NotAvailable as why:
+                context.why_no_trial = str(why)
+            except Exception as error:  # noqa: BLE001 - the user's own code runs here
+                context.why_no_trial = f"{type(error).__name__}: {error}"
+            LoopTrials(context, loop).run(self._finder)
+        Scheduler().examine(context)
+        loop.frozen = None
 
 
-def _means(bodies: list[int]) -> tuple[float, ...]:
+def _means(bodies: Bodies) -> tuple[float, ...]:
     size = max(1, len(bodies) // WINDOWS)
     starts = range(0, len(bodies) - size + 1, size)
     return tuple(round(sum(bodies[start : start + size]) / size) for start in starts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,14 +13,13 @@ from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import NotAvailable
 from fitdoctor.inside.lab.recording import run_and_record
 from fitdoctor.inside.ledger.loop_watch import Loop
-from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.models.traced_trials import GraphTrial
 
 SECONDS = 0.8
 
 
 class LoopTrials:
-    """The last experiments on a hand-written loop, outside of its iterations."""
+    """Experiments on a loop's step that a fit has no need of."""
 
     def __init__(self, context: Context, loop: Loop) -> None:
         self._context = context
@@ -30,36 +28,31 @@ class LoopTrials:
 
     def run(self, finder: StepFinder | None) -> None:
         """What the finder saw of the loop's body is tried compiled, unless it is already."""
-        with self._context.recorder.suspend():
-            self.repeat_call()
-            if self._loop.last_function_call is None:
-                name = recorded_name(CompiledStep)
-                run_and_record(self._context, name, lambda: self._compiled_step(finder))
-                if isinstance(self._compiled, GraphTrial):
-                    name = recorded_name(CompiledAgrees)
-                    run_and_record(self._context, name, lambda: self._compiled_agrees(finder))
-
-    def repeat_call(self) -> None:
-        """The compiled function again with the same arguments: its cost without a new trace."""
         run_and_record(self._context, recorded_name(RepeatedCall), self._repeat_call)
+        if self._loop.last_function_call is None:
+            name = recorded_name(CompiledStep)
+            run_and_record(self._context, name, lambda: self._compiled_step(finder))
+            if isinstance(self._compiled, GraphTrial):
+                name = recorded_name(CompiledAgrees)
+                run_and_record(self._context, name, lambda: self._compiled_agrees(finder))
 
     def _repeat_call(self) -> RepeatedCall:
-        called = self._loop.last_function_call
-        if called is None:
+        """The compiled function again with the same arguments: its cost without a new trace."""
+        if self._loop.last_function_call is None:
             raise NotAvailable("the loop's body calls no compiled function")
-        function, args, kwargs = called
-        return RepeatedCall(**self._timed(lambda: function(*args, **kwargs)).fields())
+        stepper = self._context.step.as_is()
+        return RepeatedCall(**self._timed(stepper.step, stepper.synchronize).fields())
 
     def _compiled_step(self, finder: StepFinder | None) -> CompiledStep:
-        if finder is None:
-            raise NotAvailable("the loop's body was not seen")
-        step = finder.found
+        step = finder.found if finder is not None else None
         if step is None:
-            reference = reference_step(finder.body_locals, self._loop.last_element)
-            return CompiledStep(**self._timed(reference).fields(), stands_for="reference")
+            stepper = self._context.step.with_jit(True)
+            timed = self._timed(stepper.step, stepper.synchronize)
+            return CompiledStep(**timed.fields(), stands_for="reference")
+        wait_for = self._context.backend.wait_for
         compiled = self._compiled = self._context.backend.compiled(step.function)
-        timed = self._timed(lambda: compiled(*step.arguments))
-        eager = self._timed(lambda: step.function(*step.arguments))
+        timed = self._timed(lambda: wait_for(compiled(*step.arguments)))
+        eager = self._timed(lambda: wait_for(step.function(*step.arguments)))
         return CompiledStep(
             **timed.fields(),
             stands_for="step function",
@@ -77,41 +70,8 @@ class LoopTrials:
             raise NotAvailable("no step was compiled")
         return CompiledAgrees(self._compiled.same_as_eager(step.arguments))
 
-    def _timed(self, function: Callable[[], Any]) -> Windows:
-        wait_for = self._context.backend.wait_for
-
-        def work() -> None:
-            wait_for(function())
-
+    def _timed(self, work: Callable[[], Any], wait: Callable[[], Any] = lambda: None) -> Windows:
         for _ in range(2):
             work()
-        return measure(work, seconds=SECONDS)
-
-
-def reference_step(names: dict[str, Any], element: Any) -> Callable[[], Any]:
-    """Forward, backward and update of the loop's own model on its own batch, as a graph.
-
-    The loss is a stand-in (mean square of the outputs): its cost is small beside the
-    model's. Only for TensorFlow, where a body without a step function is usual.
-    """
-    tf = sys.modules.get("tensorflow")
-    keras = sys.modules.get("keras")
-    if tf is None or keras is None:
-        raise NotAvailable("no step function was found in the loop's body")
-    models = [value for value in names.values() if isinstance(value, keras.Model)]
-    optimizers = [v for v in names.values() if isinstance(v, keras.optimizers.Optimizer)]
-    leaves = batches.leaves(element)
-    if len({id(model) for model in models}) != 1 or not optimizers or not leaves:
-        raise NotAvailable("the loop's body calls no function, and its model was not found")
-    model, optimizer, x = models[0], optimizers[0], leaves[0]
-
-    def step() -> Any:
-        with tf.GradientTape() as tape:
-            outputs = model(x, training=True)
-            loss = tf.add_n([tf.reduce_mean(tf.square(o)) for o in tf.nest.flatten(outputs)])
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
-        return loss
-
-    compiled: Callable[[], Any] = tf.function(step)
-    return compiled
+        wait()
+        return measure(work, wait, seconds=SECONDS)

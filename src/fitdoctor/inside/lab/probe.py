@@ -12,7 +12,7 @@ from fitdoctor.inside.seams.not_available import NotAvailable
 if TYPE_CHECKING:
     from fitdoctor.inside.lab.context import Context
 
-__all__ = ["NotAvailable", "Phase", "Probe", "Subject", "probes_of"]
+__all__ = ["STEPS", "NotAvailable", "Phase", "Probe", "Subject", "probes_of"]
 
 Found = TypeVar("Found")
 
@@ -24,6 +24,10 @@ class Subject(enum.Enum):
     LOOP = "loop"  # hand-written
     GROUP = "group"  # of repeated calls
     SWEEP = "sweep"  # batch sizes on this device
+
+
+# Whatever has a training step of its own.
+STEPS = frozenset({Subject.FIT, Subject.LOOP, Subject.GROUP})
 
 
 class Phase(enum.IntEnum):

@@ -1,21 +1,39 @@
-"""Hand-written training loops: iterating a loader marks the steps.
+"""Hand-written training loops: what marks their steps.
 
-Between two `next` calls from the same `for` line lies one body of the loop, which is the
-step; inside `next` lies the input wait. Loops without a loader that we can see are
-marked by the compiled function, or by the optimizer, that they call once per step.
+A loop is one `for` or `while` of the user's source. Where it reads a tf.data dataset or a torch
+DataLoader, `next` marks the steps: inside it lies the input wait, between two of them one body. Any
+other loop is marked by the compiled functions and optimizer updates that its body calls: an
+iteration ends when one of these calls comes round again.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from fitdoctor.contract.records import WorkloadDetail
 from fitdoctor.inside.ledger.callsite import is_user_file, place_of, user_frame
+from fitdoctor.inside.ledger.enclosing_loop import (
+    enclosing_loop,
+    has_outer_loop,
+    is_asking_for_next,
+)
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.ledger.workload import Workload
+
+# A call in the user's source: the function it stands in, and its instruction.
+Site = tuple[CodeType, int]
+
+
+class FunctionCall(NamedTuple):
+    """A call of a compiled function."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
 
 
 class Loop:
@@ -30,16 +48,64 @@ class Loop:
         self.body_begin: int | None = None
         self.last_element: Any = None
         self.loader: Any = None  # the dataset or DataLoader, if one is iterated
-        self.frame_code: CodeType | None = None
+        self.frame_code: CodeType | None = None  # of the function that the loop stands in
+        # Functions of the user's that the loop calls, and that train on the way.
+        self.step_codes: set[CodeType] = set()
         # While set, the loop is given this element again instead of a new one.
         self.frozen: Any = None
         self.bodies: list[int] | None = None  # durations while frozen, not part of training
-        self.last_function_call: tuple[Any, tuple[Any, ...], dict[str, Any]] | None = None
-        self._wait: int | None = 0
-        self._function_ns: int | None = None  # of the call that marks a step, if one does
+        self.optimizers: dict[int, Any] = {}  # that update weights in its body
+        self._functions: dict[Site, FunctionCall] = {}
+        self._taken: Counter[Site] = Counter()  # nanoseconds
+        self._fired: set[Site] = set()  # of the iteration that runs
+        self.wait: int | None = 0
+        self._function_ns: int | None = None  # of the calls that mark a step, if any do
         self._epoch = 0
         self._due = recorder.due_after(recorder.clock())
         workload.open_block(0, 0, 1)
+
+    # -- the calls that mark a step -------------------------------------------------
+
+    @property
+    def optimizer(self) -> Any:
+        """The only one that was seen; None where there are several."""
+        return next(iter(self.optimizers.values())) if len(self.optimizers) == 1 else None
+
+    @property
+    def last_function_call(self) -> FunctionCall | None:
+        """The compiled function that takes most of a step, with its last arguments."""
+        if not self._functions:
+            return None
+        return self._functions[max(self._functions, key=lambda site: self._taken[site])]
+
+    @property
+    def function_calls(self) -> list[FunctionCall]:
+        """Every compiled function that the body calls, as it was called last."""
+        return list(self._functions.values())
+
+    def remember(self, site: Site, call: FunctionCall | None, taken: int) -> None:
+        """A compiled function was called, or the weights were updated."""
+        self._taken[site] += taken
+        if call is not None:
+            self._functions[site] = call
+
+    def comes_round(self, site: Site) -> bool:
+        """Whether a call was already made in this iteration, so that a new one begins."""
+        return site in self._fired
+
+    def fired(self, site: Site, begin: int, taken: int) -> None:
+        """A call that marks the iteration has ended."""
+        if self.body_begin is None:
+            self.body_begin = begin
+        self._fired.add(site)
+        self._function_ns = (self._function_ns or 0) + taken
+
+    # -- iterations ------------------------------------------------------------------
+
+    @property
+    def passes(self) -> int:
+        """How often its loader was begun."""
+        return self._epoch
 
     def new_pass(self) -> None:
         """The loop started to iterate its loader again: the time in between is no step."""
@@ -52,7 +118,9 @@ class Loop:
         if self.body_begin is None:
             return
         begin = self.body_begin
-        self.body_begin = None
+        step = now - begin if self._function_ns is None else self._function_ns
+        self.body_begin = self._function_ns = None
+        self._fired.clear()
         if self.bodies is not None:
             self.bodies.append(now - begin)
             if self.recorder.listener is not None:
@@ -65,7 +133,6 @@ class Loop:
             self.workload.first_ns = begin
         if self.recorder.first_step_ns is None:
             self.recorder.first_step_ns = begin
-        step = now - begin if self._function_ns is None else self._function_ns
         self.workload.add_step(begin, step, wait, 0)
         if now >= self._due:
             self._due = self.recorder.due_after(now)
@@ -79,35 +146,26 @@ class LoopWatch:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._loops: dict[tuple[CodeType, int, str], Loop] = {}
+        self._loops: dict[tuple[CodeType, int], Loop] = {}
 
     def timed_next(self, original: Callable[[Any], Any], source: str) -> Callable[[Any], Any]:
         """Wrap an iterator class's `__next__`."""
         recorder = self._recorder
-        clock = recorder.clock
 
         def __next__(iterator: Any) -> Any:
             if recorder.calls or recorder.suspended:
                 return original(iterator)
-            frame = sys._getframe(1)
-            if not is_user_file(frame.f_code.co_filename):
+            frame = _reading_frame(sys._getframe(1))
+            if frame is None:
                 return original(iterator)
-            loop = self._loop_at(frame, source)
-            return self._next(loop, iterator, original, clock, frame)
+            return self._next(self._loop_at(frame, source), iterator, original)
 
         return __next__
 
-    def _next(
-        self,
-        loop: Loop,
-        iterator: Any,
-        original: Callable[[Any], Any],
-        clock: Callable[[], int],
-        frame: FrameType,
-    ) -> Any:
-        asked = clock()
+    def _next(self, loop: Loop, iterator: Any, original: Callable[[Any], Any]) -> Any:
+        clock = self._recorder.clock
         # The wait of a step is the one before its body, so it is written with that body.
-        loop.body_ended(asked, loop._wait)
+        loop.body_ended(clock(), loop.wait)
         self._left(loop)
         if loop.frozen is not None:
             element = loop.frozen
@@ -117,7 +175,7 @@ class LoopWatch:
                 loop.new_pass()
             begin = clock()
             element = original(iterator)
-            loop._wait = clock() - begin
+            loop.wait = clock() - begin
             loop.last_element = element
         loop.body_begin = clock()
         self._recorder.loops.append(loop)
@@ -127,42 +185,85 @@ class LoopWatch:
         self,
         marker: str,
         call: Callable[[], Any],
-        function: tuple[Any, tuple[Any, ...], dict[str, Any]] | None = None,
+        function: FunctionCall | None = None,
         missed: int = 0,
     ) -> Any:
         """Run a compiled call or an optimizer update, which marks a step if nothing else does."""
         frame = user_frame(sys._getframe(2))
         if frame is None:
             return call()
-        if self._recorder.loops and self._recorder.loops[-1].marker != marker:
-            return call()  # inside an iteration that a loader already marks
+        clock, site = self._recorder.clock, (frame.f_code, frame.f_lasti)
+        if self._recorder.loops:  # inside an iteration that a loader marks
+            _note_step(self._recorder.loops[-1], frame)
+            begin = clock()
+            try:
+                return call()
+            finally:
+                if self._recorder.loops:
+                    self._recorder.loops[-1].remember(site, function, clock() - begin)
         loop = self._loop_at(frame, marker)
-        loop.last_function_call = function
         loop.missed += missed
-        loop.body_ended(self._recorder.clock(), None)
-        self._left(loop)
-        begin = self._recorder.clock()
+        if loop.comes_round(site):
+            loop.body_ended(clock(), None)
+            self._left(loop)
+        begin = clock()
         # What happens meanwhile, as a new trace, is the loop's.
         self._recorder.loops.append(loop)
         try:
             result = call()
         finally:
             self._left(loop)
-        loop._function_ns = self._recorder.clock() - begin
-        loop.body_begin = begin
+        taken = clock() - begin
+        loop.remember(site, function, taken)
+        loop.fired(site, begin, taken)
         return result
 
+    def updates(self, optimizer: Any) -> None:
+        """An optimizer updates weights, or is traced to do so."""
+        if not self._recorder.loops:
+            return
+        loop = self._recorder.loops[-1]
+        loop.optimizers[id(optimizer)] = optimizer
+        if loop.bodies is not None:  # examined
+            _note_step(loop, user_frame(sys._getframe(1)))
+
     def _loop_at(self, frame: FrameType, marker: str) -> Loop:
-        key = (frame.f_code, frame.f_lineno, marker)
+        around = enclosing_loop(frame)
+        if around is None:
+            code, key = frame.f_code, (frame.f_code, -frame.f_lineno)
+        else:
+            code = around.frame.f_code
+            key = (code, around.span.begin)
         loop = self._loops.get(key)
         if loop is None:
             detail = WorkloadDetail(marker=marker, backend=self._recorder.backend)
             workload = self._recorder.workload("loop", place_of(frame), lambda: detail)
             loop = self._loops[key] = Loop(self._recorder, workload, marker)
-            loop.frame_code = frame.f_code
+            loop.frame_code = code
+            workload.is_in_loop = around is not None and has_outer_loop(around)
+        _note_step(loop, frame)
         return loop
 
     def _left(self, loop: Loop) -> None:
         if loop in self._recorder.loops:
             # Inner loops that ended by `break` are left with it.
             del self._recorder.loops[self._recorder.loops.index(loop) :]
+
+
+def _reading_frame(frame: FrameType) -> FrameType | None:
+    """The frame of the user's that asks for the next element, also through a progress bar."""
+    if is_user_file(frame.f_code.co_filename):
+        return frame
+    user = user_frame(frame)
+    return user if user is not None and is_asking_for_next(user) else None
+
+
+def _note_step(loop: Loop, frame: FrameType | None) -> None:
+    """The user's function that a loop's own function called to get here, if one is between."""
+    found: CodeType | None = None
+    while frame is not None and frame.f_code is not loop.frame_code:
+        if is_user_file(frame.f_code.co_filename):
+            found = frame.f_code
+        frame = frame.f_back
+    if frame is not None and found is not None:
+        loop.step_codes.add(found)

@@ -47,6 +47,8 @@ class Workload:
         self.total_ns = 0
         self.first_ns: int | None = None
         self.probed = False
+        # Its line stands in a loop of the user's: what that does in a round is part of the script.
+        self.is_in_loop = False
         self.callbacks: dict[tuple[str, str], list[Any]] = {}
         self._writer = writer
         self._step_rows = Columns(STEP_COLUMNS)

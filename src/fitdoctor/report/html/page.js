@@ -190,4 +190,24 @@
     timer = setTimeout(() => drawn.forEach(({ plot, holder, height }) => plot.setSize(size(holder, height))), 100);
   });
   name(); draw();
+
+  // The account: choosing a part gives it the whole width; choosing it again, or Escape, gives it back.
+  for (const flame of document.querySelectorAll("[data-flame]")) {
+    const zoom = flame.querySelector(".zoom");
+    const buttons = [...flame.querySelectorAll("button.part")];
+    const groups = [...flame.querySelectorAll("[data-part]")];
+    const choose = (part) => {
+      flame.classList.toggle("zoomed", part !== null);
+      for (const one of groups) one.classList.toggle("away", part !== null && one.dataset.part !== part);
+      for (const one of buttons) one.setAttribute("aria-pressed", String(one.dataset.part === part));
+    };
+    for (const button of buttons) {
+      button.addEventListener("click", () => {
+        choose(button.getAttribute("aria-pressed") === "true" ? null : button.dataset.part);
+      });
+    }
+    flame.addEventListener("keydown", (event) => { if (event.key === "Escape") choose(null); });
+    flame.querySelector("[data-whole]").addEventListener("click", () => choose(null));
+    zoom.hidden = false;
+  }
 })();

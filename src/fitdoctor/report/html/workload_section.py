@@ -12,6 +12,7 @@ from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Part
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.report.findings_table import partly
+from fitdoctor.report.html.account_bar import BarPart, account_bar
 from fitdoctor.report.html.finding_diffs import Line, finding_diff
 from fitdoctor.report.html.pipeline_picture import PipelinePicture, pipeline_picture
 from fitdoctor.report.over_time import over_time
@@ -61,6 +62,7 @@ class WorkloadSection:
     pipeline: PipelinePicture | None
     layers: tuple[StepRow, ...]
     over_time: tuple[str, ...]
+    account: tuple[BarPart, ...] = ()
 
 
 def workload_section(
@@ -87,6 +89,7 @@ def workload_section(
         pipeline=pipeline_picture(view),
         layers=layers_table(workload.step_rows),
         over_time=tuple(over_time(workload)),
+        account=account_bar(workload, cwd),
     )
 
 

@@ -59,6 +59,7 @@ class HeavyMetrics(Rule):
             Cure(self.safety, "compute them in evaluate() or once per epoch"),
             saves={"step": saved},
             evidence={"metrics_share": round(share, 3)},
+            how="tried",
         )
         if found.gain.value < WORTH_GAIN:
             return None

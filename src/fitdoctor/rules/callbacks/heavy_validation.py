@@ -9,15 +9,20 @@ so its batches can be far larger; with tiny ones, each step is start-up. And val
 after each short epoch costs more than the epoch.
 
 ## Evidence
-- validation passes, measured one by one, are ${WORTH_SHARE:percent} or more of the time;
-- `validation_steps` goes over the same validation data ${SEVERAL_PASSES} times or more; or the same
+Either of these:
+
+- a callback calls `predict` or `evaluate` at the end of epochs, and these calls, timed one by one,
+  are ${CALLED_SHARE:percent} of the time or more;
+- validation passes, measured one by one, are ${WORTH_SHARE:percent} or more of the time, and:
+  `validation_steps` goes over the same validation data ${SEVERAL_PASSES} times or more; or the same
   pass in larger batches, tried on your own model and data, takes less by a factor of
   ${WORTH_FASTER} or more; or validation is at least ${TOO_OFTEN_SHARE:percent} of the time, in
   passes of more than ${FEW_STEPS} batches.
 
 ## Predicted gain
 One pass instead of several; the measured pass in larger batches; or a validation every ${EVERY}
-epochs.
+epochs. Of calls in a callback: one call in each epoch where there are several, and that every
+${EVERY} epochs.
 
 ## Example
 ```python
@@ -55,6 +60,10 @@ from fitdoctor.rules.support.places import at, validated_every
 from fitdoctor.units import duration, percent
 
 WORTH_SHARE = 0.08
+CALLED = ("predict", "evaluate")
+CALLED_SHARE = 0.2
+# The time of a hook is the time of its calls and a little more.
+ROUNDING = 1.05
 TOO_OFTEN_SHARE = 0.3
 EVERY = 5
 FEW_STEPS = 5
@@ -75,6 +84,47 @@ class HeavyValidation(Rule):
     explained_by = frozenset({"IN007"})
 
     def detect(self, view: View) -> Finding | None:
+        """The larger of what validation and what calls in callbacks cost."""
+        found = [one for one in (self._passes(view), self._called(view)) if one is not None]
+        return max(found, key=lambda one: one.gain.value, default=None)
+
+    def _called(self, view: View) -> Finding | None:
+        """Calls of predict or evaluate that a callback makes at the end of epochs."""
+        called = [one for one in view.inner if one.kind in CALLED and one.calls]
+        most = max(called, key=lambda one: sum(call.dur for call in one.calls), default=None)
+        epochs = sum(call.epochs for call in view.recorded.calls)
+        at_epochs = sum(one.ns for one in view.recorded.callbacks if one.hook == "epoch")
+        if most is None or view.is_group or not epochs:
+            return None
+        spent = sum(call.dur for call in most.calls)
+        total, per_step = view.costs.total, spent / max(1, view.costs.steps)
+        share = per_step / total.value
+        if share < CALLED_SHARE or spent > at_epochs * ROUNDING:
+            return None
+        per_epoch = len(most.calls) / epochs
+        # Once in an epoch where there are several calls, and not in every epoch.
+        left = 1 / (max(1.0, per_epoch) * EVERY)
+        saved = min(per_step * (1 - left), view.costs.parts.get("callbacks", per_step))
+        return self.finding(
+            view,
+            f"a callback calls {most.kind} {_how_often(per_epoch)}, "
+            f"{duration(spent / len(most.calls))} each: {percent(share)} of the time",
+            Cure(
+                "advice",
+                f"call {most.kind} once and use its result again, in batches of 1024 or more, and "
+                f"every {EVERY} epochs; or let fit compute it (validation_data, metrics)",
+            ),
+            saves={"callbacks": Interval(saved, saved * (1 - 1 / EVERY), saved)},
+            where=place_of(most),
+            evidence={
+                "calls": len(most.calls),
+                "calls_per_epoch": round(per_epoch, 1),
+                "call_ns": round(spent / len(most.calls)),
+                "share": round(share, 3),
+            },
+        )
+
+    def _passes(self, view: View) -> Finding | None:
         """A large share of the time in validation, and a measured way to spend less."""
         spent = view.parts.get("validation", 0.0)
         share = spent / view.costs.total.value
@@ -104,6 +154,12 @@ class HeavyValidation(Rule):
                 "passes": len(passes),
             },
         )
+
+
+def _how_often(per_epoch: float) -> str:
+    if per_epoch < 1:
+        return f"every {1 / per_epoch:.0f} epochs"
+    return "once in each epoch" if per_epoch < 1.5 else f"{per_epoch:.0f} times in each epoch"
 
 
 def _one_pass(view: View) -> tuple[Interval, Cure] | None:

@@ -69,6 +69,7 @@ class ProgressPrinting(Rule):
             Cure(self.safety, "fit(..., verbose=2)", edits),
             saves={"step": saved},
             evidence={"bar_ns": round(saved.value)},
+            how="tried",
         )
         return found if found.gain.value >= WORTH_GAIN else None
 

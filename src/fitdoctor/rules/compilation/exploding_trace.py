@@ -10,7 +10,9 @@ round: hundreds of steps of a sequence become tens of thousands of nodes.
 ## Evidence
 - start-up and first steps took at least ${LONG_NS:s}, and ${SHARE:percent} or more of the whole run
   as planned;
-- a copy of your model with the recurrence rolled up starts faster; or the tracing alone took it.
+- a copy of your model with the recurrence rolled up starts faster; or the step is
+  ${MANY_OPERATIONS:count} operations or more, or calls one layer ${MANY_CALLS} times or more, and
+  tracing and compiling them took that time. A large model that XLA compiles for long is neither.
 
 ## Predicted gain
 The whole run, start-up and planned steps, now and with the copy's start-up and steps. An unrolled
@@ -38,6 +40,7 @@ from __future__ import annotations
 from fitdoctor.analysis.rows import compile_events, rows_of
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.model import ChangedCopy, UnrolledLayers
+from fitdoctor.contract.evidence.operations import Operations
 from fitdoctor.findings.edits import DropKeyword, Edit
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
@@ -47,6 +50,9 @@ from fitdoctor.units import duration
 
 LONG_NS = 3e9
 SHARE = 0.3
+# A model of a hundred layers has some thousand operations in a step; an unrolled loop has more.
+MANY_OPERATIONS = 5000
+MANY_CALLS = 16
 # How well the ratio of the two runs is known.
 ERROR = 0.15
 # Without a copy to compare with, this is what tracing a rolled-up loop takes.
@@ -73,7 +79,7 @@ class ExplodingTrace(Rule):
             return None
         rolled = _rolled(view, plain)
         traced = sum(event.dur for event in compile_events(view.recorded))
-        if rolled is None and traced < SHARE * now:
+        if rolled is None and (traced < SHARE * now or not _explodes(view)):
             return None
         if rolled is None:
             first, step = ROLLED_TRACE_NS, plain
@@ -97,6 +103,13 @@ class ExplodingTrace(Rule):
                 "step_after_ns": round(step),
             },
         )
+
+
+def _explodes(view: View) -> bool:
+    """Whether the step has the shape of an unrolled loop."""
+    seen = view.found(Operations)
+    many = seen is not None and seen.count >= MANY_OPERATIONS
+    return many or any(layer.calls >= MANY_CALLS for layer in view.layers)
 
 
 def _starts(view: View) -> tuple[int, float]:

@@ -73,6 +73,7 @@ class HarmfulCompilation(Rule):
                 "without_ns": round(without),
                 "first_step_ns": round(view.costs.one_off_ns),
             },
+            how="tried",
         )
         return found if found.gain.value >= WORTH_GAIN else None
 

@@ -5,8 +5,9 @@ The step is compiled again for every new shape of its batches.
 
 ## Why it is slow
 XLA compiles for exact shapes. On JAX, 60 different sequence lengths are 60 compilations of 0.3 s
-or more each, and a last smaller batch is one more. TensorFlow's own graphs get along with any
-length after two traces.
+or more each, and a last smaller batch is one more. In `fit`, TensorFlow's graphs get along with any
+length after two traces; a `tf.function` of your own is traced for every new shape unless it is told
+otherwise (`reduce_retracing=True`, `input_signature`).
 
 ## Evidence
 - the same function was compiled for more than ${FEW_SHAPES} different batch shapes;
@@ -45,6 +46,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
+from fitdoctor.analysis.group_costs import PIPELINE
 from fitdoctor.analysis.rows import compile_events, rows_of
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.records import Event
@@ -84,11 +86,7 @@ class ShapeRecompilation(Rule):
             view,
             f"{count} batch shapes, each compiled separately: {duration(lost)} of every "
             f"{duration(total.value)} ({shapes_of(events[0])}, {shapes_of(events[-1])}, …)",
-            Cure(
-                self.safety,
-                "pad or bucket to a few lengths, with a mask (or set jax_compilation_cache_dir "
-                "to pay once for all runs)",
-            ),
+            Cure(self.safety, _advice(view)),
             saves={part: saved_leaving(total, _left(view, lost, count))},
             evidence={
                 "shapes": count,
@@ -98,16 +96,35 @@ class ShapeRecompilation(Rule):
         )
 
 
+def _advice(view: View) -> str:
+    if view.backend == "tensorflow":
+        return (
+            "tf.function(..., reduce_retracing=True), or an input_signature with None for the "
+            "length; or pad to a few lengths, with a mask"
+        )
+    return (
+        "pad or bucket to a few lengths, with a mask (or set jax_compilation_cache_dir to pay once "
+        "for all runs)"
+    )
+
+
 def _with_shapes(view: View) -> list[Event]:
     events = compile_events(view.recorded)
-    return [event for event in events if event.name == "compile" and event.detail.shapes]
+    return [
+        event
+        for event in events
+        if event.detail.shapes and not (event.detail.name or "").startswith(PIPELINE)
+    ]
 
 
 def _most_shapes(events: Sequence[Event]) -> list[Event]:
     """Compilations of the function that was compiled for the most shapes."""
     by_function: dict[object, list[Event]] = defaultdict(list)
     for event in events:
-        by_function[(event.detail.name, event.detail.model)].append(event)
+        # A trace gives its function a new number each time; its place stays.
+        detail = event.detail
+        name = detail.name if event.name == "compile" else (detail.file, detail.line)
+        by_function[(name, detail.model)].append(event)
     return max(by_function.values(), key=lambda found: len(different_shapes(found)), default=[])
 
 
@@ -136,7 +153,7 @@ def _lost(view: View, events: Sequence[Event]) -> float:
     if compiled:
         return compiled
     own = sum(event.dur for event in events) / max(1, view.costs.steps)
-    if not view.is_group:
+    if view.recorded.blocks:
         plain = [row.step for row in rows_of(view.recorded) if not row.compiled]
         return own if plain else 0.0
     calls = view.recorded.calls

@@ -55,6 +55,8 @@ class AcceleratorSlower(Rule):
     summary = "the GPU is slower than the CPU for this model and batch"
     safety = "unsafe"
     numbers_from = (worth,)
+    # Compiling again and again takes as long on any device.
+    explained_by = frozenset({"CO001", "CO002"})
 
     def detect(self, view: View) -> Finding | None:
         """Fresh runs without the GPU are faster."""
@@ -72,6 +74,7 @@ class AcceleratorSlower(Rule):
             ),
             saves=trial.saves,
             evidence={"gpu_ns": round(trial.as_is), "cpu_ns": round(trial.changed)},
+            how="tried",
         )
 
 

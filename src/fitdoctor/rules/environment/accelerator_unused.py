@@ -68,6 +68,7 @@ class AcceleratorUnused(Rule):
             ),
             saves=trial.saves,
             evidence={"cpu_ns": round(trial.as_is), "gpu_ns": round(trial.changed)},
+            how="tried",
         )
 
 

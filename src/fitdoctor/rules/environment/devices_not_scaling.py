@@ -67,6 +67,7 @@ class DevicesNotScaling(Rule):
                 "several_ns": round(trial.as_is),
                 "one_ns": round(trial.changed),
             },
+            how="tried",
         )
 
 

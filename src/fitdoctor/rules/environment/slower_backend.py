@@ -65,6 +65,7 @@ class SlowerBackend(Rule):
             Cure(self.safety, f"KERAS_BACKEND={name}"),
             saves=faster[name].saves,
             evidence={"backend": name, "step_ns": round(step)},
+            how="tried",
         )
 
 

@@ -73,6 +73,7 @@ class ThreadQuotaMismatch(Rule):
             ),
             saves=trial.saves,
             evidence={"asked": asked, "allowed": allowed},
+            how="tried",
         )
 
 

@@ -103,6 +103,7 @@ class CallPerSample(Rule):
                 "alternative_ns": round(alternative.value),
                 "between_calls_ns": round(view.costs.parts.get("between_calls", 0.0)),
             },
+            how="tried",
         )
 
 

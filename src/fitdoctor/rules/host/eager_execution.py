@@ -5,11 +5,11 @@ The training step runs op by op in Python instead of as one compiled function.
 
 ## Why it is slow
 Each op crosses from Python into the framework and back. A small model has hundreds of them per
-step, and nothing is fused. Usual causes: `run_eagerly=True` left from debugging, or a
-`GradientTape` loop without `@tf.function`, or a JAX loop without `jax.jit`.
+step, and nothing is fused. Usual causes: `run_eagerly=True` left from debugging, on JAX
+`jit_compile=False`, a `GradientTape` loop without `@tf.function`, a JAX loop without `jax.jit`.
 
 ## Evidence
-- `run_eagerly` is set, or the loop's body calls no compiled function;
+- `run_eagerly` is set (on JAX also: jit is off), or the loop's body calls no compiled function;
 - the same step compiled, tried on your own model and batch, is faster by
   ${CLEARLY_FASTER:gain} or more.
 
@@ -87,17 +87,16 @@ class EagerExecution(Rule):
             return None
         if compiled.value * CLEARLY_FASTER > view.frozen.value:
             return None
-        switch = trial.switch
-        edits = at(compile_place(view), DropKeyword, "compile", "run_eagerly")
+        cause, cure, edits = _of_fit(view, trial)
         return self._priced(
             view,
             view.frozen,
             compiled,
-            f"{switch} is set" if switch else "run_eagerly is set",
-            _off(switch) if switch else "remove run_eagerly=True from compile()",
+            cause,
+            cure,
             where=place_of(trial),
             left=_in_keras_loop(view, trial, compiled),
-            edits=_switched_off(trial) if switch else edits,
+            edits=edits,
         )
 
     def _switched_loop(self, view: View) -> Finding | None:
@@ -167,7 +166,31 @@ class EagerExecution(Rule):
             saves={"step": saved_leaving(view.costs.total, left)},
             where=where,
             evidence={"eager_ns": round(eager.value), "compiled_ns": round(compiled.value)},
+            how="tried",
         )
+
+
+def _of_fit(view: View, trial: CompiledFit) -> tuple[str, str, tuple[Edit, ...]]:
+    """What makes the step of a fit run op by op, and the cure."""
+    if trial.switch:
+        return f"{trial.switch} is set", _off(trial.switch), _switched_off(trial)
+    if trial.without_jit:
+        layers = " and ".join(trial.without_jit)
+        return (
+            f"{layers} does not support jit, so Keras runs the whole step op by op",
+            f"move {layers} out of the model, into the input pipeline",
+            (),
+        )
+    argument = _argument(view)
+    edits = at(compile_place(view), DropKeyword, "compile", argument.partition("=")[0])
+    return f"{argument} is set", f"remove {argument} from compile()", edits
+
+
+def _argument(view: View) -> str:
+    """What in compile() makes the step run op by op."""
+    detail = view.recorded.detail
+    without_jit = view.backend == "jax" and detail.jit_compile is False and not detail.run_eagerly
+    return "jit_compile=False" if without_jit else "run_eagerly=True"
 
 
 def _eager_body(view: View) -> Interval:

@@ -14,8 +14,8 @@ has another one, however small the validation set. Both are about 20 to 50 ms on
   batches, the start of a new `fit`) is ${FIXED_SHARE:percent} or more of the whole.
 
 ## Predicted gain
-Where validation is ${VALIDATION_SHARE:percent} or more of that time: a validation every
-${VALIDATION_EVERY} epochs. Otherwise: epochs of ${FEW_STEPS} steps.
+Epochs of ${FEW_STEPS} steps. Where validation is ${VALIDATION_SHARE:percent} or more of that time,
+a validation every ${VALIDATION_EVERY} epochs is offered beside it, with its own gain.
 
 ## Example
 ```python
@@ -40,7 +40,8 @@ epochs; arrays are not, since `fit` goes over them once in an epoch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from fitdoctor.analysis.costs import BUILT_IN_CALLBACKS
 from fitdoctor.analysis.view import View
@@ -50,7 +51,6 @@ from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.array_conversion import conversions, later_start_up
-from fitdoctor.pricing.joint import gain
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import at, validated_every
 from fitdoctor.units import duration, percent
@@ -89,45 +89,45 @@ class TinyEpochs(Rule):
         share = sum(fixed.values()) / view.costs.total.value
         if share < FIXED_SHARE:
             return None
-        saves, cure = self._cured(view, fixed, steps)
         step = view.core.value
         if view.backend == "jax" and view.frozen is not None:  # the host only enqueues
             step = max(step, min(view.frozen.value, view.costs.total.value))
-        return self.finding(
-            view,
-            f"an epoch has {steps:.0f} steps of {duration(step)}; beside them "
-            f"{duration(sum(fixed.values()) * steps)} per epoch, {percent(share)} of the time",
-            cure,
-            saves=saves,
-            evidence={
-                "steps_per_epoch": round(steps, 1),
-                "epochs": epochs,
-                "fixed_share": round(share, 3),
-                "validation_ns_per_epoch": round(fixed.get("validation", 0.0) * steps),
-            },
-        )
-
-    def _cured(
-        self, view: View, fixed: Mapping[str, float], steps: float
-    ) -> tuple[dict[str, Interval], Cure]:
-        """What rarer validation saves, or longer epochs where there is little validation."""
-        validation = fixed.get("validation", 0.0)
-        share = 1 - max(1.0, steps) / FEW_STEPS
-        longer = {name: _about(ns * share) for name, ns in fixed.items()}
-        if validation < VALIDATION_SHARE * sum(fixed.values()):
-            return longer, Cure(
-                self.safety,
-                f"longer epochs: dataset.repeat(…) or steps_per_epoch={FEW_STEPS} with as many "
-                "fewer epochs; one fit instead of many",
-                _fewer_epochs(view, steps),
+        ways = [
+            self.finding(
+                view,
+                f"an epoch has {steps:.0f} steps of {duration(step)}; beside them "
+                f"{duration(sum(fixed.values()) * steps)} per epoch, {percent(share)} of the time",
+                cure,
+                saves=saves,
+                evidence={
+                    "steps_per_epoch": round(steps, 1),
+                    "epochs": epochs,
+                    "fixed_share": round(share, 3),
+                    "validation_ns_per_epoch": round(fixed.get("validation", 0.0) * steps),
+                },
             )
-        further = gain(view.costs.total, sum(longer.values(), start=Interval.exact(0.0))).value
-        return {"validation": _about(validation * (1 - 1 / VALIDATION_EVERY))}, Cure(
+            for saves, cure in self._cures(view, fixed, steps)
+        ]
+        best, *others = sorted(ways, key=lambda one: -one.gain.value)
+        return replace(best, also=tuple(others))
+
+    def _cures(
+        self, view: View, fixed: Mapping[str, float], steps: float
+    ) -> Iterator[tuple[dict[str, Interval], Cure]]:
+        """Longer epochs, and rarer validation where that is much of it: what each saves."""
+        share = 1 - max(1.0, steps) / FEW_STEPS
+        longer = Cure(
             self.safety,
-            f"validation_freq={VALIDATION_EVERY}; epochs of {FEW_STEPS} steps "
-            f"(dataset.repeat, or steps_per_epoch) would give {further:.1f}x",
-            validated_every(view, VALIDATION_EVERY),
+            f"longer epochs: dataset.repeat(…) or steps_per_epoch={FEW_STEPS} with as many "
+            "fewer epochs; one fit instead of many",
+            _fewer_epochs(view, steps),
         )
+        yield {name: _about(ns * share) for name, ns in fixed.items()}, longer
+        validation = fixed.get("validation", 0.0)
+        if validation >= VALIDATION_SHARE * sum(fixed.values()):
+            edits = validated_every(view, VALIDATION_EVERY)
+            rarer = Cure(self.safety, f"validation_freq={VALIDATION_EVERY}", edits)
+            yield {"validation": _about(validation * (1 - 1 / VALIDATION_EVERY))}, rarer
 
 
 def _fixed_costs(view: View) -> dict[str, float]:

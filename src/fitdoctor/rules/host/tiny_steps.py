@@ -184,6 +184,7 @@ class TinySteps(Rule):
                 "steps_per_execution": executions,
                 "rows": scaling.rows if scaling is not None else None,
             },
+            how="tried",
         )
 
 

@@ -11,8 +11,9 @@ delays up; reads that are under way together share them.
 - a real step takes longer than a step on one batch held in memory (gain of ${WORTH_GAIN:gain} or
   more), and the loader alone explains at least ${EXPLAINED_SHARE:percent} of the difference;
 - while the loader runs alone, fewer than ${BUSY_CORES} cores are busy: it waits, it does not work;
-- fewer reads are in flight than the cure would allow: ${TF_DATA_READS} in a tf.data pipeline,
-  ${THREADS_PER_CORE} per core elsewhere.
+- fewer reads are in flight than helped when tried: ${TF_DATA_READS} or more in a tf.data pipeline,
+  more and more threads elsewhere. Where nothing can be tried, ${MOST_THREADS} at most, or
+  ${PROCESSES_PER_CORE} processes per core.
 
 ## Predicted gain
 The same data read with that many calls at a time, timed on this machine, beside the step. Where
@@ -55,7 +56,9 @@ from dataclasses import replace
 from fitdoctor.analysis.loader import Loader
 from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
-from fitdoctor.contract.limits import TF_DATA_READS, THREADS_PER_CORE
+from fitdoctor.contract.evidence.loading import ThreadsForWaits
+from fitdoctor.contract.evidence.pipeline import MoreReads
+from fitdoctor.contract.limits import MOST_THREADS, TF_DATA_READS
 from fitdoctor.findings.edits import Edit
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.pricing import loading
@@ -74,6 +77,7 @@ from fitdoctor.units import duration
 
 # What reading ahead must gain to be offered beside the advice: one more thread.
 WORTH_AHEAD = 1.15
+PROCESSES_PER_CORE = 2
 # A map below this share of the waiting is left as it is.
 NOTABLE_SHARE = 0.1
 
@@ -127,10 +131,19 @@ def _read_ahead(view: View, loader: Loader, found: Finding) -> Finding | None:
 def _reads_in_flight(view: View, loader: Loader) -> tuple[float, float]:
     """How many reads run at a time now, and how many the cure would run."""
     if view.input.kind == "tf.data":
-        return 1.0, float(TF_DATA_READS)
+        return 1.0, float(_tf_reads(view))
+    tried = view.found(ThreadsForWaits)
     wanted = math.ceil(loader.ns.value / view.ceiling_step.value) + 1
-    most = max(2, min(wanted, THREADS_PER_CORE * view.cpus))
+    # Processes, unlike threads, each need memory and a start.
+    cap = PROCESSES_PER_CORE * view.cpus if view.input.kind == "DataLoader" else MOST_THREADS
+    most = tried.workers if tried is not None else max(2, min(wanted, cap))
     return float(max(1, view.input.workers or 1)), float(most)
+
+
+def _tf_reads(view: View) -> int:
+    """As many as were tried."""
+    trial = view.found(MoreReads)
+    return trial.reads if trial is not None else TF_DATA_READS
 
 
 def _slow_maps(view: View) -> list[StageCost]:
@@ -145,10 +158,10 @@ def _slow_maps(view: View) -> list[StageCost]:
     return [one for one in maps if one.own_ns is None or one.own_ns >= NOTABLE_SHARE * most]
 
 
-def _many_reads(maps: list[StageCost]) -> tuple[Edit, ...]:
+def _many_reads(maps: list[StageCost], reads: int) -> tuple[Edit, ...]:
     serial = [stage for stage in maps if stage.parallel in (None, 1)]
-    calls = parallel_calls(serial, str(TF_DATA_READS))
-    pool = pool_size(maps[0], TF_DATA_READS) if maps else ()
+    calls = parallel_calls(serial, str(reads))
+    pool = pool_size(maps[0], reads) if maps else ()
     return (*calls, *pool) if calls and pool else ()
 
 
@@ -177,14 +190,14 @@ def _in_pipeline(view: View) -> Cure:
             "a generator reads one batch at a time: make it a function of an index and map it "
             "with num_parallel_calls, or use a keras.utils.PyDataset with workers",
         )
-    maps = _slow_maps(view)
+    maps, reads = _slow_maps(view), _tf_reads(view)
     return Cure(
         # Random numbers fall on other samples when calls overlap.
         "unsafe" if any(stage.random for stage in maps) else "safe",
-        f"num_parallel_calls={TF_DATA_READS} on the map, and "
-        f"options.threading.private_threadpool_size={TF_DATA_READS}: without the second, "
+        f"num_parallel_calls={reads} on the map, and "
+        f"options.threading.private_threadpool_size={reads}: without the second, "
         f"tf.data runs only {view.cpus} at a time",
-        _many_reads(maps),
+        _many_reads(maps, reads),
     )
 
 

@@ -67,6 +67,7 @@ class DenseEmbeddingUpdate(Rule):
             ),
             saves=sparse.saves,
             evidence={**sparse.evidence("sgd_step_ns"), "table": table},
+            how="tried",
         )
 
 

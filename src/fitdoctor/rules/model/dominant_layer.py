@@ -1,18 +1,20 @@
 """# dominant-layer (MO008)
 
 ## What it finds
-Only its own arithmetic limits the training, and one layer is nearly all of it; or most of it is
-done in frozen layers, and so gives the same in every epoch.
+Most of the arithmetic is done in frozen layers, and so gives the same in every epoch. Or, as an
+option below a healthy verdict: only its own arithmetic limits the training, and one layer is nearly
+all of it.
 
 ## Why it is slow
-It is as fast as this arithmetic can be. Only computing less makes it faster: a narrower layer, a
-smaller input, fewer steps.
+Frozen layers compute again what they computed in the epoch before. One large layer is not slow:
+only computing less makes it faster, and that is another model.
 
 ## Evidence
 Either of these.
 
-One layer:
+One layer (an option, not a finding):
 
+- the layer is below ${AT_ITS_RATE:percent} of the machine's best rate;
 - a real step takes no longer than a step on a frozen batch (within ${AT_CEILING:gain}), and that
   is at least ${MOSTLY_STEP:percent} of the training;
 - of the layers' time, each timed alone with its gradients, one takes at least
@@ -54,10 +56,12 @@ The work is spread over the layers: then no single layer is worth changing.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fitdoctor.analysis.model_costs import LayerCost, outer_layers
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.device import Device
-from fitdoctor.contract.evidence.model import Layers, WithoutFrozenLayers
+from fitdoctor.contract.evidence.model import Layers, MachineCeiling, WithoutFrozenLayers
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
@@ -78,6 +82,8 @@ RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "Bidirectional"})
 WORTH_HALVING = 1.5
 # Real over frozen step up to which the step itself is the limit.
 AT_CEILING = 1.15
+# A layer at this part of the machine's best rate, or more, has nothing to give.
+AT_ITS_RATE = 0.5
 # Half the width halves a layer's cost, or quarters it where the next layer narrows too.
 HALVED = Interval(0.5, 0.35, 0.7)
 
@@ -139,12 +145,15 @@ class DominantLayer(Rule):
             return None
         top, share = found
         step = real_step(view)
+        needed = top.needed_ns(view.found(MachineCeiling))
+        if needed is not None and needed >= AT_ITS_RATE * top.step_ns:
+            return None  # it is simply at work
         half = view.left_by_change("half")
         saved = saved_by_change(view, half) if half is not None else HALVED.scaled(share * step)
         worth = half is not None and gain(view.costs.total, saved).value >= WORTH_HALVING
         if share < DOMINANT_SHARE and not worth:
             return None
-        return self.finding(
+        option = self.finding(
             view,
             f"the layer {top.name} ({top.type}) is {percent(share)} of the layers' "
             f"time; the step of {duration(step)} is its arithmetic",
@@ -160,7 +169,9 @@ class DominantLayer(Rule):
                 "step_share": round(share, 3),
                 "parameters": top.parameters,
             },
+            how="tried" if half is not None else "modelled",
         )
+        return replace(option, is_option=True)
 
 
 def _is_its_own_limit(view: View) -> bool:

@@ -61,6 +61,7 @@ class FullPrecision(Rule):
             ),
             saves=half.saves,
             evidence=half.evidence("bfloat16_ns"),
+            how="tried",
         )
 
 

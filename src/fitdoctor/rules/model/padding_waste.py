@@ -86,6 +86,7 @@ class PaddingWaste(Rule):
                 "step_ns": round(view.frozen.value),
                 "shorter_step_ns": round(shorter.value),
             },
+            how="tried",
         )
 
 

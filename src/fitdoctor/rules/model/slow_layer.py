@@ -16,8 +16,8 @@ All of these, and a predicted gain of at least ${WORTH_CHANGE:gain}:
 - it takes at least ${SLOWNESS} times what its multiplications and memory traffic take at the best
   rates measured on this machine (one large matrix product, one large copy), and at least
   ${SHORT_NS:ms};
-- it is a layer of your own, or a Lambda; or a grouped convolution, and a copy of the model with a
-  plain one is faster.
+- it is a layer of your own, or a Lambda, that loops over rows or positions (and holds no recurrent
+  layer); or a grouped convolution, and a copy of the model with a plain one is faster.
 
 Or one of these, with the same gain:
 
@@ -30,7 +30,7 @@ Or one of these, with the same gain:
 ## Predicted gain
 For a grouped convolution the step of that copy; for `tf.map_fn` and `keras.ops.map` the step with
 `vectorized_map` in their place, for `jax.lax.map` with `jax.vmap`; for repeated calls the time of
-one call instead. Otherwise the step if the layer took ${TIMES_NEEDED} times its ideal time.
+one call instead. For other loops a bound: the step if the layer took no longer than it needs.
 
 ## Example
 ```python
@@ -52,7 +52,7 @@ convolution is another model.
 
 ## When not to
 - Recurrent layers work step by step by nature.
-- The layer is near its ceiling: see MO008.
+- The layer does not loop: what it takes above its arithmetic is MO009's matter.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ from fitdoctor.analysis.model_costs import LayerCost
 from fitdoctor.analysis.view import View
 from fitdoctor.contract import limits
 from fitdoctor.contract.evidence.model import MachineCeiling, OneCall, VectorisedStep
+from fitdoctor.contract.limits import RECURRENT
 from fitdoctor.contract.places import CallLine
 from fitdoctor.findings.edits import Edit, RenameCall, VmapInstead
 from fitdoctor.findings.finding import Cure, Finding
@@ -71,8 +72,8 @@ from fitdoctor.pricing.joint import gain
 from fitdoctor.pricing.model_change import (
     WORTH_CHANGE,
     layer_share,
+    real_step,
     saved_by_change,
-    saved_by_layers,
     saved_of_layer,
     tried_change,
 )
@@ -94,7 +95,6 @@ MAP_SETTINGS = (
     "name",
 )
 LAX_MAP = "lax.map"
-RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
 
 
 class SlowLayer(Rule):
@@ -134,6 +134,7 @@ class SlowLayer(Rule):
                 "vectorised_step_ns": round(faster.after.value),
                 "loops": slow.loops if slow else None,
             },
+            how="tried",
         )
 
     def _one_call(self, view: View) -> Finding | None:
@@ -166,6 +167,7 @@ class SlowLayer(Rule):
                 "layer_ns": round(layer.step.value),
                 "one_call_ns": round(together.value),
             },
+            how="tried",
         )
 
     def _slow(self, view: View) -> Finding | None:
@@ -194,6 +196,7 @@ class SlowLayer(Rule):
                 "loops": slow.loops,
                 "groups": int(slow.settings.get("groups", 1)),
             },
+            how="tried" if _is_grouped(slow) else "bound",
         )
 
 
@@ -229,7 +232,10 @@ def _saved(view: View, alike: _Needs) -> Interval | None:
     if not alike:
         return None
     if not _is_grouped(alike[0][0]):
-        return saved_by_layers(view, alike)
+        step = real_step(view)
+        share = min(1.0, sum(layer_share(view, layer).value for layer, _ in alike))
+        most = max(0.0, share * step - sum(needed for _, needed in alike))
+        return Interval(most, 0.0, most)
     ungrouped = view.left_by_change("ungrouped")
     return saved_by_change(view, ungrouped) if ungrouped is not None else None
 
@@ -250,8 +256,8 @@ def _slowest(view: View) -> _Needs:
         needed = layer.needed_ns(ceiling)
         if layer.step is None or layer.is_model or layer.type in RECURRENT or layer.host_ops:
             continue
-        if not _is_users(layer) and not _is_grouped(layer):
-            continue  # the framework's own layers are as fast as its kernels
+        if not _loops_over_rows(view, layer) and not _is_grouped(layer):
+            continue
         if not needed or layer.step.value < max(SHORT_NS, SLOWNESS * needed):
             continue
         found.setdefault((layer.type, layer.file, layer.line), []).append((layer, needed))
@@ -265,6 +271,13 @@ def _lost(alike: _Needs) -> float:
     return sum(alone_ns(layer) - needed for layer, needed in alike)
 
 
+def _loops_over_rows(view: View, layer: LayerCost) -> bool:
+    """A loop in a layer of the user's own that is no recurrent layer's."""
+    inner = [one for one in view.layers if one.inside == layer.name]
+    is_recurrent = any(one.type in RECURRENT for one in inner)
+    return _is_users(layer) and bool(layer.loops) and not is_recurrent
+
+
 def _is_users(layer: LayerCost) -> bool:
     return layer.is_user or layer.type == "Lambda"
 
@@ -276,9 +289,7 @@ def _is_grouped(layer: LayerCost) -> bool:
 def _advice(slow: LayerCost) -> str:
     if _is_grouped(slow):
         return "a plain or separable convolution instead of groups (another model)"
-    if slow.loops:
-        return "it loops over samples: vectorise it over the whole batch"
-    return "write it with operations on the whole batch, or use another layer"
+    return "it loops over samples: vectorise it over the whole batch"
 
 
 RULE = SlowLayer()

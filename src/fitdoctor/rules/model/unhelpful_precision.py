@@ -61,6 +61,7 @@ class UnhelpfulPrecision(Rule):
             ),
             saves=full.saves,
             evidence=full.evidence("float32_ns"),
+            how="tried",
         )
 
 

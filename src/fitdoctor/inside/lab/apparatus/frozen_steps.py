@@ -67,10 +67,10 @@ def time_beside(base: Steps, changed: Steps, seconds: float) -> BesideFields:
 
 
 def own_stepper(context: Context, function: Callable[..., Any] | None = None) -> Stepper:
-    """Steps of the user's own function, or of another one, on the frozen batch."""
-    call = context.fit
-    step = function or call.step_function or context.backend.step_function(call.model)
-    return context.backend.stepper(call, step, context.batch, context.result)
+    """Steps of the user's own function, or of another one of a fit, on the frozen batch."""
+    if function is None:
+        return context.step.as_is()
+    return context.backend.stepper(context.fit, function, context.batch, context.result)
 
 
 def compiled_step_ns(context: Context) -> float | None:
@@ -146,10 +146,10 @@ def time_in_loop(
 
 def step_under(context: Context, make: Callable[[Any], ModelChange]) -> BesideFields:
     """The user's own model on the frozen batch, with something changed meanwhile."""
-    call = context.fit
-    base = Steps(own_stepper(context), call.executions)
+    step = context.step
+    base = Steps(step.as_is(), step.executions)
     begin = time.perf_counter_ns()
-    stepper = context.backend.stepper_under(call, make(call.model), context.batch, context.result)
+    stepper = step.under(make(step.model))
     _step_ns(stepper)
     first = time.perf_counter_ns() - begin
     return time_beside(base, Steps(stepper, first_ns=first), IN_TURNS_S)

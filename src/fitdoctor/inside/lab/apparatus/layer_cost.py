@@ -41,5 +41,5 @@ def costliest_layer(context: Context, rows: Iterable[LayerTime]) -> Any:
     top = max(rows, key=cost, default=None)
     if top is None:
         return None
-    layers = all_layers(context.fit.model)
+    layers = all_layers(context.model)
     return next((one for one in layers if one.name == top.name), None)

@@ -7,12 +7,15 @@ names it is assigned to are used where the step was seen.
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 from collections.abc import Iterator
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 MOST_ITEMS = 16
+# Packages whose objects with a shape are arrays.
+ARRAYS = frozenset({"numpy", "torch", "tensorflow", "jax", "jaxlib"})
 
 
 def is_data(value: Any) -> bool:
@@ -22,9 +25,19 @@ def is_data(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return any(is_data(one) for one in value[:MOST_ITEMS])
     kind = type(value).__module__.partition(".")[0]
-    if kind not in ("numpy", "torch") or not getattr(value, "shape", ()):
+    if kind not in ARRAYS or not getattr(value, "shape", ()):
         return False
     return getattr(value, "grad_fn", None) is None
+
+
+def assigned_data(frame: FrameType) -> bool:
+    """Whether the statement that a frame is at assigns names that hold arrays, from last time."""
+    code, line = frame.f_code, frame.f_lineno
+    statement = next((s for s in _statements(code) if s.lineno <= line <= _end(s)), None)
+    if statement is None:
+        return False
+    names = frame.f_locals
+    return any(is_data(names.get(name)) for name in _targets(statement))
 
 
 def flows_into(code: CodeType, line: int, step_lines: frozenset[int]) -> bool:
@@ -46,8 +59,13 @@ def flows_into(code: CodeType, line: int, step_lines: frozenset[int]) -> bool:
     return False
 
 
-def _statements(code: CodeType) -> Iterator[ast.stmt]:
+@functools.lru_cache(maxsize=64)
+def _statements(code: CodeType) -> tuple[ast.stmt, ...]:
     """The simple statements of a function, or of a module."""
+    return tuple(_found_statements(code))
+
+
+def _found_statements(code: CodeType) -> Iterator[ast.stmt]:
     text = "".join(linecache.getlines(code.co_filename))
     try:
         tree = ast.parse(text)

@@ -1,15 +1,12 @@
-"""Where a hand-written loop spends its time, if neither its loader nor its step can run alone.
+"""Where a hand-written loop spends its time: its data, its step, reading values, its own code.
 
-A generator of the user's cannot be read alone without taking data from the loop, and a step written
-out in the loop's body cannot be called again. So the loop keeps running, and a thread looks at
-its stack: in the iterator that the loop reads, or in a function whose arrays go into the step
-(loading); in a framework (the step); or in neither (the user's own code between them).
+The loop keeps running, and a thread looks at its stack. In the iterator that the loop reads, or in
+work whose arrays go into the step: loading. In a framework: the step. In a call that hands a tensor
+to Python: a read, which waits for the device. In none of these: the user's own code around it.
 """
 
 from __future__ import annotations
 
-import dis
-import functools
 import inspect
 import itertools
 import sys
@@ -21,22 +18,32 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from fitdoctor.contract.evidence.loop import LoopLines, LoopShare
-from fitdoctor.inside.lab.apparatus.loop_data import flows_into, is_data
+from fitdoctor.inside.lab.apparatus.loop_data import assigned_data, flows_into, is_data
 from fitdoctor.inside.lab.apparatus.stacks import LOCK_HELD_S, SWITCH_INTERVAL_S
+from fitdoctor.inside.ledger import expressions
 from fitdoctor.inside.ledger.callsite import is_user_file
+from fitdoctor.inside.ledger.enclosing_loop import instruction_begin, loops_of
+from fitdoctor.inside.ledger.expressions import Expression, expression_at
 from fitdoctor.inside.ledger.native_work import NativeWork
 
 PERIOD_S = 0.004
 GOLDEN = 0.6180339887
 # A loop that ends meanwhile is not watched forever.
 LONGEST_NS = 60_000_000_000
-MOST_LINES = 5
+MOST_LINES = 8
 # fitdoctor's own frames are around the calls that mark a loop's steps.
-FRAMEWORKS = frozenset({"keras", "tensorflow", "jax", "jaxlib", "torch", "optree", "fitdoctor"})
+FRAMEWORKS = expressions.FRAMEWORKS | {"optree", "fitdoctor"}
 
 Line = tuple[str, int, str]
-# The function, the line it is called from, and whether a framework was at work in it.
-Called = tuple[CodeType, CodeType, int, bool]
+
+
+class Work(NamedTuple):
+    """What the loop was seen doing, until it is known which part of the loop that is."""
+
+    callee: CodeType | None  # the function that the loop called; None for the loop's own line
+    code: CodeType  # of the loop
+    line: int  # of the loop
+    in_framework: bool
 
 
 class Sample(NamedTuple):
@@ -49,11 +56,14 @@ class Sample(NamedTuple):
     line: Line | None  # of the user's
 
 
-Share = list[Sample]  # in one of the three
+Share = list[Sample]  # in one part of the loop
 
 
 def _summed(share: Share) -> LoopShare:
-    lines = Counter(one.line for one in share if one.line is not None)
+    lines: Counter[Line] = Counter()
+    for one in share:
+        if one.line is not None:
+            lines[one.line] += 1
     return LoopShare(
         ns=sum(one.ns for one in share),
         cpu_ns=sum(one.cpu_ns for one in share),
@@ -78,11 +88,15 @@ class LoopSampler:
         self._interval = sys.getswitchinterval()
         self.loading: Share = []
         self.step: Share = []
+        self.reads: Share = []
         self.own: Share = []
         self._maker: Counter[Line] = Counter()
-        self._calls: dict[Called, Share] = {}  # of the user's functions, by the loop itself
+        self.maker: CodeType | None = None  # what a `for` reads, and its object, if it is a method
+        self.maker_owner: Any = None
+        self._unsorted: dict[Work, Share] = {}
         self._step_lines: set[tuple[CodeType, int]] = set()
         self._returned_data: set[CodeType] = set()
+        self._data_lines: dict[tuple[CodeType, int], bool] = {}
         self._work = NativeWork()
 
     # -- sampling ------------------------------------------------------------------
@@ -126,28 +140,52 @@ class LoopSampler:
 
     def _look(self, frame: FrameType) -> tuple[Share, Line | None]:
         stack = list(_outwards(frame))
+        user = next((one for one in stack if is_user_file(one.f_code.co_filename)), None)
+        line = None if user is None else _line_of(user, user.f_lineno)
         # What a `for` around the body calls for its next element, if it does so now.
         pairs = itertools.pairwise(stack)
         maker = next((callee for callee, caller in pairs if self._is_read(callee, caller)), None)
         if maker is not None:
             self._maker[_line_of(maker, maker.f_code.co_firstlineno)] += 1
-            share = self.loading
-        else:
-            share = self._beside_loading(stack)
-        user = next((one for one in stack if is_user_file(one.f_code.co_filename)), None)
-        return share, None if user is None else _line_of(user, user.f_lineno)
+            if is_user_file(maker.f_code.co_filename):
+                self.maker, self.maker_owner = maker.f_code, maker.f_locals.get("self")
+            return self.loading, line
+        if self._is_at_for(stack[0]):
+            return self.loading, line  # an iterator written in C
+        return self._beside_loading(stack, user, line)
 
-    def _beside_loading(self, stack: list[FrameType]) -> Share:
+    def _beside_loading(
+        self, stack: list[FrameType], user: FrameType | None, line: Line | None
+    ) -> tuple[Share, Line | None]:
         depth = next((n for n, one in enumerate(stack) if one.f_code in self._fors), None)
-        if not depth:
-            return self.own
-        caller, callee = stack[depth], stack[depth - 1]
+        if depth is None:
+            return self.own, line
+        loop, callee = stack[depth], stack[depth - 1] if depth else None
+        # Only the innermost line of the user's runs now; what it calls natively has no frame.
+        expression = expression_at(user) if user is not None else None
+        if _reads_values(stack, user, expression):
+            text = expression.text if expression is not None else ""
+            self._step_lines.add((loop.f_code, loop.f_lineno))
+            return self.reads, (line[0], line[1], text) if line is not None else None
         in_framework = any(_is_framework(one) for one in stack[:depth])
-        if in_framework and not _is_users_generator(callee):
-            self._step_lines.add((caller.f_code, caller.f_lineno))
-            return self.step
-        called = (callee.f_code, caller.f_code, caller.f_lineno, in_framework)
-        return self._calls.setdefault(called, [])
+        if not in_framework and stack[0] is user and expression is not None:
+            in_framework = expression.package in FRAMEWORKS
+        if in_framework and (callee is None or not _is_users_generator(callee)):
+            self._step_lines.add((loop.f_code, loop.f_lineno))
+            if callee is None or not is_user_file(callee.f_code.co_filename):
+                return self.step, line
+        if callee is not None and not is_user_file(callee.f_code.co_filename):
+            callee = None  # a library that the loop's own line calls
+        self._note_data(loop)
+        code = callee.f_code if callee is not None else None
+        work = Work(code, loop.f_code, loop.f_lineno, in_framework)
+        return self._unsorted.setdefault(work, []), line
+
+    def _note_data(self, loop: FrameType) -> None:
+        """Whether the names that a line of the loop assigns hold arrays."""
+        place = (loop.f_code, loop.f_lineno)
+        if not self._data_lines.get(place):
+            self._data_lines[place] = assigned_data(loop)
 
     def _is_read(self, callee: FrameType, caller: FrameType) -> bool:
         """Whether a `for` around the body asked `callee` for its next element.
@@ -155,8 +193,11 @@ class LoopSampler:
         A generator that the body itself lies in is no loader: it trains. Nor is what other `for`s
         go through inside the body, as a model's parameters.
         """
-        fors = self._fors.get(caller.f_code, frozenset())
-        return callee.f_code not in self._fors and _instruction(caller) in fors
+        return callee.f_code not in self._fors and self._is_at_for(caller)
+
+    def _is_at_for(self, frame: FrameType) -> bool:
+        fors = self._fors.get(frame.f_code, frozenset())
+        return bool(fors) and instruction_begin(frame.f_code, frame.f_lasti) in fors
 
     # -- one element, traced ---------------------------------------------------------
 
@@ -199,28 +240,54 @@ class LoopSampler:
 
     def result(self, iterations: int) -> LoopLines:
         """What was seen."""
-        self._sort_calls()
+        self._sort()
         maker = self._maker.most_common(1)
         return LoopLines(
             loading=_summed(self.loading),
             step=_summed(self.step),
             own=_summed(self.own),
+            reads=_summed(self.reads),
             iterations=iterations,
             maker=maker[0][0] if maker else None,
             native=self._work.to_record(),
         )
 
-    def _sort_calls(self) -> None:
-        """A function of the user's makes data, or it does something else."""
-        for (function, code, line, in_framework), share in self._calls.items():
-            steps = frozenset(one for where, one in self._step_lines if where is code)
-            if function in self._returned_data and flows_into(code, line, steps):
+    def _sort(self) -> None:
+        """Work of the user's makes data, or it belongs to the step, or it is neither."""
+        for work, share in self._unsorted.items():
+            steps = frozenset(one for where, one in self._step_lines if where is work.code)
+            if self._makes_data(work, steps):
                 self.loading.extend(share)
-                place = (function.co_filename, function.co_firstlineno, function.co_name)
-                self._maker[place] += len(share)
+                self._maker[_place_of(work)] += len(share)
             else:
-                (self.step if in_framework else self.own).extend(share)
-        self._calls = {}
+                (self.step if work.in_framework else self.own).extend(share)
+        self._unsorted = {}
+
+    def _makes_data(self, work: Work, steps: frozenset[int]) -> bool:
+        if work.line in steps and work.callee is None:
+            return False
+        if work.callee is not None and work.callee not in self._returned_data:
+            return False
+        if work.callee is None and not self._data_lines.get((work.code, work.line)):
+            return False
+        return flows_into(work.code, work.line, steps)
+
+
+def _place_of(work: Work) -> Line:
+    code = work.callee
+    if code is None:
+        return work.code.co_filename, work.line, work.code.co_name
+    return code.co_filename, code.co_firstlineno, code.co_name
+
+
+def _reads_values(
+    stack: list[FrameType], user: FrameType | None, expression: Expression | None
+) -> bool:
+    """Whether the user's line reads a tensor, and nothing of the user's runs above it."""
+    if user is None or expression is None or not expression.reads:
+        return False
+    above = itertools.takewhile(lambda one: one is not user, stack)
+    return all(_is_framework(one) or not is_user_file(one.f_code.co_filename) for one in above)
 
 
 def _fors_around(loop_code: CodeType) -> dict[CodeType, frozenset[int]]:
@@ -235,21 +302,8 @@ def _fors_around(loop_code: CodeType) -> dict[CodeType, frozenset[int]]:
 
 def _enclosing(code: CodeType, offset: int) -> frozenset[int]:
     """The `for`s whose bodies an instruction lies in."""
-    return frozenset(
-        one.offset
-        for one in dis.get_instructions(code)
-        if one.opname == "FOR_ITER" and one.offset < offset < one.argval
-    )
-
-
-def _instruction(frame: FrameType) -> int:
-    """Where the instruction that a frame is at begins; specialised ones end in cached data."""
-    return _beginning(frame.f_code, frame.f_lasti)
-
-
-@functools.lru_cache(maxsize=4096)
-def _beginning(code: CodeType, offset: int) -> int:
-    return max(one.offset for one in dis.get_instructions(code) if one.offset <= offset)
+    spans = (one for one in loops_of(code) if one.is_for and one.begin <= offset <= one.end)
+    return frozenset(one.begin for one in spans)
 
 
 def _is_users_generator(frame: FrameType) -> bool:

@@ -11,19 +11,25 @@ from fitdoctor.inside.ledger.callsite import is_user_file
 from fitdoctor.inside.seams.backends import batches
 
 
-def forward_pass(context: Context, batch: Any) -> Callable[[], Any]:
-    """The model's forward pass on a batch; on JAX with the state of the running fit."""
-    model, result = context.fit.model, context.result
-    x, _, _ = sys.modules["keras"].utils.unpack_x_y_sample_weight(batch)
-    if context.backend.name == "jax" and isinstance(result, tuple):
-        trainable, fixed = result[1][0], result[1][1]
-        return lambda: model.stateless_call(trainable, fixed, x)[0]
-    return lambda: model(x, training=False)
+def forward_pass(context: Context, rows: int | None = None) -> Callable[[], Any]:
+    """The model's forward pass on the frozen batch, or on some rows of it.
+
+    On JAX with the state of the running fit.
+    """
+    step = context.step
+    model, inputs, values = step.model, step.inputs, step.values
+    if rows is not None:
+        inputs = context.backend.cut(inputs, rows)
+    if values:
+        trainable = [values.get(id(v), v._value) for v in model.trainable_variables]
+        fixed = [values.get(id(v), v._value) for v in model.non_trainable_variables]
+        return lambda: model.stateless_call(trainable, fixed, *inputs)[0]
+    return lambda: model(*inputs, training=False)
 
 
 def forward_with_loss(context: Context) -> Callable[[], Any]:
     """What the forward pass gives, and the loss of it."""
-    model, forward = context.fit.model, forward_pass(context, context.batch)
+    model, forward = context.fit.model, forward_pass(context)
     x, y, weight = sys.modules["keras"].utils.unpack_x_y_sample_weight(context.batch)
 
     def both() -> Any:
@@ -33,22 +39,9 @@ def forward_with_loss(context: Context) -> Callable[[], Any]:
     return both
 
 
-def variable_values(context: Context) -> dict[int, Any]:
-    """By the variables' ids: on JAX the state of a running fit is in its last result."""
-    model, result = context.fit.model, context.result
-    if context.backend.name != "jax" or not isinstance(result, tuple):
-        return {}
-    state = result[1]
-    pairs = [
-        *zip(model.trainable_variables, state[0], strict=False),
-        *zip(model.non_trainable_variables, state[1], strict=False),
-    ]
-    return {id(variable): value for variable, value in pairs}
-
-
 def loss_of(context: Context) -> Any:
-    """What compile() was given as the loss."""
-    model = context.fit.model
+    """What compile() was given as the loss; None of a loop."""
+    model = context.model
     given = context.recorder.compiled_with.get(model) or {}
     return given.get("loss") or getattr(model, "loss", None)
 

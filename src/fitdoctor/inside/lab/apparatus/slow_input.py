@@ -12,6 +12,8 @@ from fitdoctor.inside.ledger.running_call import Call
 
 # Loading must explain this share of what a step takes longer than on a frozen batch.
 EXPLAINS = 0.3
+# Threads that wait; more of them flood a server.
+MOST_WAITING = 32
 # Fewer busy cores than this: the loader waits rather than works.
 IDLE_CORES = 0.6
 
@@ -48,4 +50,4 @@ def waits_for_more_threads(context: Context, dataset: Any) -> bool:
     """Whether a PyDataset waits, and has fewer workers than could wait at the same time."""
     alone = context.found(LoaderAlone)
     busy = alone.own_cores + alone.children_cores if alone is not None else 1.0
-    return bool(busy < IDLE_CORES and dataset.workers < threads_for_waits())
+    return bool(busy < IDLE_CORES and 2 * dataset.workers <= MOST_WAITING)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from fitdoctor.inside.ledger.callsite import is_user_file
 from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.models.observed import ModelCall, observed_models
 
 
 class StepCall(NamedTuple):
@@ -25,41 +27,52 @@ class StepCall(NamedTuple):
 class StepFinder:
     """Watches one iteration of a loop's body with `sys.setprofile`."""
 
-    def __init__(self, loop_code: CodeType, element: Any) -> None:
-        """Look for calls made by the loop's own frame with a part of this element."""
+    def __init__(self, loop_code: CodeType, step_codes: set[CodeType], element: Any) -> None:
+        """Look for calls made by the loop's own frame.
+
+        Args:
+            loop_code: the function that the loop stands in.
+            step_codes: functions that were seen to train.
+            element: what the loop's loader gave, if it has one; a function that gets a part of it
+                may be the step as well.
+        """
         self._loop_code = loop_code
-        # Without a loader, the loop is known by the function that updates the weights.
-        self._is_update = element is None
+        self._step_codes = step_codes
         self._parts: set[int] = set()
         if element is not None:
             self._parts = {id(leaf) for leaf in batches.leaves(element)} | {id(element)}
         self.found: StepCall | None = None
         self.body_locals: dict[str, Any] = {}
+        self.models: list[ModelCall] = []
+        self._open = ExitStack()
 
     def begin(self) -> None:
         """Watch calls from now on."""
+        self.models = self._open.enter_context(observed_models())
         sys.setprofile(self._profile)
 
     def end(self) -> None:
         """Stop watching."""
         sys.setprofile(None)
+        self._open.close()
 
     def _profile(self, frame: FrameType, event: str, _: Any) -> None:
         caller, code = frame.f_back, frame.f_code
         if event != "call" or caller is None:
             return
-        if self._is_update and code is self._loop_code and self.found is None:
-            self.found = _step_call(frame, _arguments(frame))
         if caller.f_code is not self._loop_code:
             return
         self.body_locals = {**caller.f_globals, **caller.f_locals}
         if self.found is not None or not is_user_file(code.co_filename):
             return
         values = _arguments(frame)
+        if code in self._step_codes or (not self._step_codes and self._gets_data(values)):
+            self.found = _step_call(frame, values)
+
+    def _gets_data(self, values: tuple[Any, ...]) -> bool:
         held = {id(leaf) for value in values for leaf in batches.leaves(value)}
         held |= {id(value) for value in values}
-        if held & self._parts:
-            self.found = _step_call(frame, values)
+        return bool(held & self._parts)
 
 
 def _arguments(frame: FrameType) -> tuple[Any, ...]:

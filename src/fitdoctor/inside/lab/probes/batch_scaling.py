@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
 
 from fitdoctor.contract.evidence.device import Device, DeviceTime
 from fitdoctor.contract.evidence.step import BatchScaling, PartOfBatch
@@ -12,7 +10,7 @@ from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns, time_steps
 from fitdoctor.inside.lab.apparatus.windows import Windows
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, NotAvailable, Phase, Probe
 
 SECONDS = 0.8
 FACTOR = 4
@@ -48,22 +46,20 @@ class BatchScalingProbe(Probe[BatchScaling]):
     """
 
     phase = Phase.HOST
+    subjects = STEPS
 
     def wanted(self, context: Context) -> bool:
         return start_may_matter(context)
 
     def run(self, context: Context) -> BatchScaling:
-        backend, batch = context.backend, context.batch
-        rows = backend.rows(batch)
+        rows = context.step.rows
         if rows is None:
             raise NotAvailable("the tensors of a batch do not share their first dimension")
-        function = backend.step_function(context.fit.model, steps_per_execution=1)
         sizes: dict[str, Timed] = {}
         if rows >= FACTOR:
-            quarter = backend.cut(batch, rows // FACTOR)
-            sizes[str(rows // FACTOR)] = _time(context, function, quarter).timed()
+            sizes[str(rows // FACTOR)] = _cut(context, rows // FACTOR).timed()
         widest = WIDEST_ON_GPU if context.on_gpu else FACTOR
-        ended = _widen(context, function, sizes, rows, widest)
+        ended = _widen(context, sizes, rows, widest)
         return BatchScaling(rows=rows, sizes=sizes, ended=ended)
 
 
@@ -80,25 +76,20 @@ class PartOfBatchProbe(Probe[PartOfBatch]):
         return bool(device.memory_retries)
 
     def run(self, context: Context) -> PartOfBatch:
-        backend = context.backend
-        rows = backend.rows(context.batch)
+        rows = context.step.rows
         if rows is None or rows < FACTOR:
             raise NotAvailable("the batch cannot be cut")
-        function = backend.step_function(context.fit.model, steps_per_execution=1)
-        windows = _time(context, function, backend.cut(context.batch, rows // FACTOR))
+        windows = _cut(context, rows // FACTOR)
         return PartOfBatch(**windows.fields(), rows=rows // FACTOR, of_rows=rows)
 
 
-def _widen(
-    context: Context, function: Callable[..., Any], sizes: dict[str, Timed], rows: int, widest: int
-) -> str | None:
+def _widen(context: Context, sizes: dict[str, Timed], rows: int, widest: int) -> str | None:
     """Add larger sizes, and say why no larger one was tried."""
     times, begin = FACTOR, time.perf_counter()
     # Each size is compiled again, which may take long on a GPU.
     while times <= widest and time.perf_counter() - begin < ENOUGH_S:
-        wider = context.backend.widen(context.batch, times)
         try:
-            sizes[str(rows * times)] = _time(context, function, wider).timed()
+            sizes[str(rows * times)] = _widened(context, times).timed()
         except Exception as error:
             if times == FACTOR:
                 raise
@@ -107,6 +98,11 @@ def _widen(
     return None
 
 
-def _time(context: Context, function: Callable[..., Any], batch: Any) -> Windows:
-    stepper = context.backend.stepper(context.fit, function, batch, context.result)
+def _cut(context: Context, rows: int) -> Windows:
+    stepper = context.step.on(lambda batch: context.backend.cut(batch, rows))
+    return time_steps(stepper, 1, SECONDS)
+
+
+def _widened(context: Context, times: int) -> Windows:
+    stepper = context.step.on(lambda batch: context.backend.widen(batch, times))
     return time_steps(stepper, 1, SECONDS)

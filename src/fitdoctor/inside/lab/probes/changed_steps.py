@@ -11,7 +11,7 @@ from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns, step_u
 from fitdoctor.inside.lab.apparatus.layer_cost import costliest_layer, timed_layers
 from fitdoctor.inside.lab.apparatus.model_pass import is_users_code
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, Phase, Probe
 from fitdoctor.inside.lab.probes.recurrent_settings import dropping_layers
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.model_state import all_layers
@@ -23,6 +23,7 @@ from fitdoctor.inside.seams.models.contexts import (
     without_metrics,
     without_recurrent_dropout,
 )
+from fitdoctor.inside.seams.models.native_recurrence import replaceable, with_native_recurrence
 
 # Metrics cost at most a few milliseconds; on longer steps they are no cause.
 METRICS_STEP_NS = 30_000_000
@@ -40,7 +41,7 @@ def _native_layer(context: Context) -> Any:
 
 
 def _is_low_precision(context: Context) -> bool:
-    policies = [getattr(one, "dtype_policy", None) for one in all_layers(context.fit.model)]
+    policies = [getattr(one, "dtype_policy", None) for one in all_layers(context.model)]
     return any(getattr(policy, "compute_dtype", "") in LOW_PRECISION for policy in policies)
 
 
@@ -50,7 +51,9 @@ def _is_slow_in_float32(context: Context, step_ns: float) -> bool:
 
 
 def _updates_large_table(context: Context, _: float) -> bool:
-    model = context.fit.model
+    model = context.model
+    if context.call is None:
+        return False  # a loop's optimizer is not the model's, and cannot be exchanged
     if type(getattr(model, "optimizer", None)).__name__ == "SGD":
         return False
     return any(
@@ -61,7 +64,9 @@ def _updates_large_table(context: Context, _: float) -> bool:
 
 def _may_metrics_matter(context: Context, step_ns: float) -> bool:
     """Keras's own metrics cost little beside a long step; the user's may cost anything."""
-    given = context.recorder.compiled_with.get(context.fit.model) or {}
+    if context.call is None:
+        return False
+    given = context.recorder.compiled_with.get(context.model) or {}
     metrics = given.get("metrics")
     if not metrics:
         return False
@@ -88,6 +93,10 @@ CHANGES = {
     "bfloat16": Change(_is_slow_in_float32, lambda _, model: in_policy(model, "mixed_bfloat16")),
     "sgd": Change(_updates_large_table, lambda _, model: with_optimizer(model, "sgd")),
     "without_metrics": Change(_may_metrics_matter, lambda _, model: without_metrics(model)),
+    "native_recurrence": Change(
+        lambda context, _: context.backend.name == "torch" and bool(replaceable(context.model)),
+        lambda _, model: with_native_recurrence(model),
+    ),
     "fused": Change(
         lambda context, _: bool(dropping_layers(context)),
         lambda _, model: without_recurrent_dropout(model),
@@ -100,11 +109,12 @@ class ChangedStepProbe(Probe[ChangedStep]):
 
     keys = tuple(CHANGES)
     phase = Phase.MODEL
+    subjects = STEPS
 
     def wanted(self, context: Context) -> bool:
         step_ns = compiled_step_ns(context)
         # A step function of several steps cannot be compared with.
-        if step_ns is None or context.fit.executions != 1:
+        if step_ns is None or context.trial is None or context.trial.executions != 1:
             return False
         return CHANGES[self.key].is_suspected(context, step_ns)
 

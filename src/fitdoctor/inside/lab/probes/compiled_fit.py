@@ -16,6 +16,7 @@ from fitdoctor.inside.lab.apparatus.frozen_steps import (
 )
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.seams.backends.model_state import all_layers
 from fitdoctor.inside.seams.watch.eager_switch import Switch, eager_switch, place_of_switch
 
 
@@ -45,9 +46,20 @@ class CompiledFitProbe(Probe[CompiledFit]):
             **alone.fields(),
             in_loop=in_loop.timed(),
             switch=switch.name if switch else None,
+            without_jit=_without_jit(context),
             file=place.file if place else None,
             line=place.line if place else None,
         )
+
+
+def _without_jit(context: Context) -> tuple[str, ...]:
+    """Types of layers that made Keras switch jit off by itself."""
+    model = context.fit.model
+    asked = (context.recorder.compiled_with.get(model) or {}).get("jit_compile", "auto")
+    if context.backend.name != "jax" or asked is False or model.run_eagerly:
+        return ()
+    layers = (one for one in all_layers(model) if not getattr(one, "supports_jit", True))
+    return tuple(sorted({type(one).__name__ for one in layers}))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 from fitdoctor.contract.evidence.device import Device
 from fitdoctor.inside.lab.apparatus.windows import durations_ns
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, Phase, Probe
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.device import device_facts, host_copy, sender
@@ -27,13 +27,15 @@ class DeviceProbe(Probe[Device]):
     """What Keras computes on; on a GPU also what feeding it takes."""
 
     phase = Phase.DEVICE
+    subjects = STEPS
     on_spread_models = True
     needs_quiet = False
 
     def run(self, context: Context) -> Device:
         facts = device_facts(context.backend.name)
-        found = Device(**asdict(facts), steps=context.fit.steps)
-        if facts.kind != "gpu" or context.batch is None:
+        steps = context.call.steps if context.call is not None else context.workload.steps
+        found = Device(**asdict(facts), steps=steps)
+        if facts.kind != "gpu" or context.batch is None or context.call is None:
             return found
         return with_feeding(found, context.backend, context.batch, context.fit.arguments.get("x"))
 

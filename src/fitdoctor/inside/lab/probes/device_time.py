@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fitdoctor.contract.evidence.device import Device, DeviceTime
-from fitdoctor.inside.lab.apparatus.frozen_steps import own_stepper
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, Phase, Probe
 from fitdoctor.inside.seams.backends.device_work import device_work
 
 # Enough for a mean; a profile of many thousand kernels takes long to read.
-STEPS = 10
+PROFILED = 10
 WARM_UP_STEPS = 3
 
 
@@ -21,26 +20,28 @@ class DeviceTimeProbe(Probe[DeviceTime]):
     """
 
     phase = Phase.DEVICE
+    subjects = STEPS
     after = ("device",)
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
         device = context.found(Device)
-        return device is not None and device.kind == "gpu" and context.step_ns is not None
+        is_on_gpu = device is not None and device.kind == "gpu"
+        return is_on_gpu and context.step_ns is not None and context.trial is not None
 
     def run(self, context: Context) -> DeviceTime:
-        stepper = own_stepper(context, context.step_function)
+        stepper = context.step.as_is()
         for _ in range(WARM_UP_STEPS):
             stepper.step()
         stepper.synchronize()
 
         def run() -> None:
-            for _ in range(STEPS):
+            for _ in range(PROFILED):
                 stepper.step()
             stepper.synchronize()
 
         seen = device_work(context.backend.name, run)
-        steps = STEPS * context.fit.executions
+        steps = PROFILED * context.step.executions
         return DeviceTime(
             busy_ns=seen.busy_ns / steps,
             compute_ns=seen.compute_ns / steps,

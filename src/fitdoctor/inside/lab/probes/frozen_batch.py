@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fitdoctor.contract.evidence.step import FrozenAgain, FrozenBatch, FrozenInLoop
+from fitdoctor.inside.lab.apparatus.fit_step import FitStep
 from fitdoctor.inside.lab.apparatus.frozen_steps import (
     LOOP_SECONDS,
     WARM_UP_SECONDS,
@@ -33,6 +34,13 @@ class FrozenBatchProbe(Probe[FrozenBatch]):
         function = context.step_function
         context.batch = context.backend.frozen_batch(
             context.fit, context.arguments, may_consume=context.may_consume
+        )
+        context.trial = FitStep(
+            context.backend,
+            context.fit,
+            context.batch,
+            context.result,
+            is_eager=context.is_eager,
         )
         windows = time_steps(own_stepper(context, function), context.fit.executions, SECONDS)
         return FrozenBatch(**windows.fields(), rows=context.backend.rows(context.batch))

@@ -17,6 +17,10 @@ class DescribeInput(Probe[InputFacts]):
     on_spread_models = True
     needs_quiet = False
 
+    def wanted(self, context: Context) -> bool:
+        """A loop without a loader was watched: what makes its data is known from that."""
+        return context.found(InputFacts) is None
+
     def run(self, context: Context) -> InputFacts:
         if context.loop is not None:
             return describe_loop_source(context.loop)

@@ -12,9 +12,9 @@ from fitdoctor.contract.evidence.model import Layers, LayerTime
 from fitdoctor.inside.lab.apparatus import arithmetic
 from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
 from fitdoctor.inside.lab.apparatus.layer_timer import Forward, forward_times, timed_alone
-from fitdoctor.inside.lab.apparatus.model_pass import forward_pass, variable_values
+from fitdoctor.inside.lab.apparatus.model_pass import forward_pass
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, Phase, Probe
 from fitdoctor.inside.ledger.callsite import is_user_file
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend
@@ -46,9 +46,13 @@ Row = tuple[LayerTime, Forward]
 
 class LayersProbe(Probe[Layers]):
     phase = Phase.LAYERS
+    subjects = STEPS
 
     def wanted(self, context: Context) -> bool:
-        return (compiled_step_ns(context) or 0.0) >= shortest_step_ns(context)
+        step_ns = compiled_step_ns(context)
+        if step_ns is None or context.trial is None:
+            return False
+        return step_ns >= shortest_step_ns(context)
 
     def run(self, context: Context) -> Layers:
         """On the whole batch and on a part of it.
@@ -56,19 +60,19 @@ class LayersProbe(Probe[Layers]):
         Called eagerly, each layer has a fixed cost beside its arithmetic. The difference
         between the whole batch and a part of it leaves that cost out.
         """
-        backend, batch = context.backend, context.batch
-        full = forward_times(backend, forward_pass(context, batch))
-        whole = backend.rows(batch) or 1
+        backend = context.backend
+        full = forward_times(backend, forward_pass(context))
+        whole = context.step.rows or 1
         size = whole // PART
-        part = forward_pass(context, backend.cut(batch, size)) if size else None
+        part = forward_pass(context, size) if size else None
         less = forward_times(backend, part) if part is not None else {}
         rows: list[Row] = []
         for key, forward in full.items():
             fixed = less[key].ns if key in less else 0
             ns = max(0, round((forward.ns - fixed) / (1 - size / whole))) if less else forward.ns
-            rows.append((_row(forward, ns, is_model=forward.layer is context.fit.model), forward))
+            rows.append((_row(forward, ns, is_model=forward.layer is context.model), forward))
         rows.sort(key=lambda pair: -pair[0].ns)
-        timed = _with_times_alone(backend, rows, variable_values(context))
+        timed = _with_times_alone(backend, rows, context.step.values)
         return Layers(layers=timed[:MAX_ROWS], without_fixed_price=bool(less))
 
 
@@ -77,7 +81,7 @@ def shortest_step_ns(context: Context) -> float:
 
     Keras's own layers in so short a step cost less than starting it.
     """
-    inner = [one for one in all_layers(context.fit.model) if not getattr(one, "layers", None)]
+    inner = [one for one in all_layers(context.model) if not getattr(one, "layers", None)]
     if not any(_is_users(layer) for layer in inner):
         return LAYER_STEP_NS
     return USERS_STEP_NS[context.backend.name]

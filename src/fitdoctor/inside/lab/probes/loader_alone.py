@@ -8,9 +8,10 @@ from typing import Any
 
 from fitdoctor.contract.evidence.loading import LoaderAlone
 from fitdoctor.inside.lab.apparatus.stacks import StackSampler, in_user_code
-from fitdoctor.inside.lab.apparatus.windows import MIN_WINDOWS, Windows, measure
+from fitdoctor.inside.lab.apparatus.windows import MIN_WINDOWS, WINDOW_S, Windows, measure
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Phase, Probe, Subject
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe, Subject
+from fitdoctor.inside.ledger.cpu import CpuWatch
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.inputs.loop_source import fresh_loop_source
 from fitdoctor.inside.seams.inputs.second_reader import EndlessLoader
@@ -22,6 +23,8 @@ SLOW_BATCH_S = 0.3
 # Windows that differ by more than this are not enough of them.
 VARIES = 3.0
 LONGER = 2.0
+# Elements that an iterator must still give to be judged by them.
+FEWEST_ELEMENTS = 5
 
 
 def loader_alone(
@@ -53,6 +56,47 @@ def loader_alone(
         shapes=tuple(batches.describe(first)),
         bytes=_bytes(first),
     )
+
+
+def rest_alone(
+    rest: Iterator[Any], *, seconds: float = SECONDS, sampled_seconds: float = SAMPLED_SECONDS
+) -> LoaderAlone:
+    """As `loader_alone`, of an iterator that can only be read on, and may end soon."""
+    windows, first = Windows(), None
+    with StackSampler(ignoring=in_user_code()) as sampler:
+        begin = time.perf_counter()
+        for elements in _in_windows(rest, windows):
+            first = elements if first is None else first
+            if time.perf_counter() - begin > seconds + sampled_seconds:
+                break
+    if windows.units < FEWEST_ELEMENTS:
+        raise NotAvailable("the data ended before enough of it was read alone")
+    return LoaderAlone(
+        **windows.fields(),
+        first_batch_ns=0,
+        passes=1,
+        stacks=sampler.result(),
+        shapes=tuple(batches.describe(first)),
+        bytes=_bytes(first),
+    )
+
+
+def _in_windows(rest: Iterator[Any], windows: Windows) -> Iterator[Any]:
+    """Read on, window by window; gives the last element of each."""
+    element: Any = None
+    while True:
+        watch, begin, count = CpuWatch(), time.perf_counter(), 0
+        while time.perf_counter() - begin < WINDOW_S:
+            try:
+                element = next(rest)
+            except StopIteration:
+                return
+            count += 1
+        use = watch.stop()
+        windows.ns.append(use.wall_ns / count)
+        windows.cpu.append(use)
+        windows.units += count
+        yield element
 
 
 def _timed(loader: EndlessLoader, seconds: float) -> Windows:
@@ -87,6 +131,8 @@ class ReadAlone(Probe[LoaderAlone]):
 
     def run(self, context: Context) -> LoaderAlone:
         loop = context.loop
+        if loop is not None and context.live_source is not None:
+            return rest_alone(context.live_source.iterator())
         if loop is not None:
             return loader_alone(lambda: fresh_loop_source(loop))
         return loader_alone(lambda: context.backend.fresh_loader(context.fit))

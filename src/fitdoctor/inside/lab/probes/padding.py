@@ -12,9 +12,9 @@ from typing import Any
 from fitdoctor.contract.evidence.model import Padding
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.contract.limits import FULL_BATCH_SHARE
-from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns, time_steps
+from fitdoctor.inside.lab.apparatus.frozen_steps import time_steps
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, NotAvailable, Phase, Probe, Subject
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.model_state import all_layers
 
@@ -45,26 +45,26 @@ ALONG_TIME = frozenset(
 class PaddingProbe(Probe[Padding]):
     phase = Phase.COPIES
     after = ("frozen_layers",)
+    subjects = STEPS
 
     def wanted(self, context: Context) -> bool:
-        is_long = (compiled_step_ns(context) or 0.0) >= PADDING_STEP_NS
-        return is_long and has_time_axis(all_layers(context.fit.model))
+        is_long = (context.step_ns or 0.0) >= PADDING_STEP_NS and context.trial is not None
+        return is_long and has_time_axis(all_layers(context.model))
 
     def run(self, context: Context) -> Padding:
-        others = () if context.is_one_shot else context.backend.fresh_loader(context.fit)
-        return padding(context, others)
+        return padding(context, _more_batches(context))
 
 
 def padding(context: Context, others: Iterable[Any]) -> Padding:
     """How long sequences are; `others` are more batches beside the frozen one."""
-    backend, batch = context.backend, context.batch
+    batch = context.step.inputs
     axis = _length(batch)
     if axis is None:
         raise NotAvailable("no input has a time axis")
-    whole = _whole_arrays(context.fit.arguments.get("x"))
+    whole = _whole_arrays(context.call.arguments.get("x")) if context.call is not None else None
     seen = [batch, *itertools.islice(others, BATCHES - 1)] if whole is None else [whole]
     lengths = [n for one in seen for n in _real_lengths(one)]
-    rows = backend.rows(batch) or len(lengths)
+    rows = context.step.rows or len(lengths)
     needed = min(axis, bucketed(lengths, 1 if whole is None else rows))
     found = Padding(
         length=axis,
@@ -80,16 +80,25 @@ def padding(context: Context, others: Iterable[Any]) -> Padding:
 
 def _timed(context: Context, axis: int, needed: int, rows: int) -> Timed:
     """The step at the length that is needed."""
-    backend, call, batch, result = context.backend, context.fit, context.batch, context.result
     # On the right or on the left: the side that is empty is cut away.
-    from_left = _is_left_aligned(batch)
-    cut = batches.map_leaves(lambda leaf: _cut(leaf, axis, needed, from_left), batch)
-    function = backend.step_function(call.model, steps_per_execution=1)
-    if backend.name == "tensorflow" and rows > 1:
-        # Batches of many shapes get one graph for all of them, which is slower (1.5x, measured).
-        backend.stepper(call, function, backend.cut(batch, rows - 1), result).step()
-    stepper = backend.stepper(call, function, cut, result)
-    return time_steps(stepper, 1, SECONDS).timed()
+    from_left = _is_left_aligned(context.step.inputs)
+
+    def cut(batch: Any) -> Any:
+        return batches.map_leaves(lambda leaf: _cut(leaf, axis, needed, from_left), batch)
+
+    if context.backend.name != "tensorflow" or rows <= 1:
+        return time_steps(context.step.on(cut), 1, SECONDS).timed()
+    # Batches of many shapes get one graph for all of them, which is slower (1.5x, measured).
+    fewer = lambda batch: context.backend.cut(batch, rows - 1)  # noqa: E731
+    return time_steps(context.step.on_each(fewer, cut), 1, SECONDS).timed()
+
+
+def _more_batches(context: Context) -> Iterable[Any]:
+    """Inputs of other batches than the frozen one, where the data can be read again."""
+    if context.call is None or context.subject is not Subject.FIT or context.is_one_shot:
+        return ()
+    unpack = sys.modules["keras"].utils.unpack_x_y_sample_weight
+    return ((unpack(one)[0],) for one in context.backend.fresh_loader(context.call))
 
 
 def has_time_axis(model_layers: Iterable[Any]) -> bool:
@@ -98,8 +107,7 @@ def has_time_axis(model_layers: Iterable[Any]) -> bool:
 
 
 def _inputs(batch: Any) -> list[Any]:
-    x, _, _ = sys.modules["keras"].utils.unpack_x_y_sample_weight(batch)
-    return [leaf for leaf in batches.leaves(x) if len(getattr(leaf, "shape", ())) in (2, 3)]
+    return [leaf for leaf in batches.leaves(batch) if len(getattr(leaf, "shape", ())) in (2, 3)]
 
 
 def _length(batch: Any) -> int | None:

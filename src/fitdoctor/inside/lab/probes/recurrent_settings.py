@@ -8,7 +8,7 @@ from typing import Any
 from fitdoctor.contract.evidence.model import RecurrentDropout, UnrolledLayers
 from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, Phase, Probe
 from fitdoctor.inside.seams.backends.model_state import all_layers
 
 
@@ -16,6 +16,7 @@ class UnrolledProbe(Probe[UnrolledLayers]):
     """Layers whose time loop is unrolled."""
 
     phase = Phase.MODEL
+    subjects = STEPS
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
@@ -29,6 +30,7 @@ class RecurrentDropoutProbe(Probe[RecurrentDropout]):
     """Layers with recurrent dropout."""
 
     phase = Phase.MODEL
+    subjects = STEPS
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
@@ -44,12 +46,12 @@ class RecurrentDropoutProbe(Probe[RecurrentDropout]):
 
 def unrolled_layers(context: Context) -> list[Any]:
     """Of the user's model."""
-    return [one for one in all_layers(context.fit.model) if getattr(one, "unroll", False)]
+    return [one for one in all_layers(context.model) if getattr(one, "unroll", False)]
 
 
 def dropping_layers(context: Context) -> list[Any]:
     """Of the user's model, with recurrent dropout."""
-    return [one for one in all_layers(context.fit.model) if getattr(one, "recurrent_dropout", 0)]
+    return [one for one in all_layers(context.model) if getattr(one, "recurrent_dropout", 0)]
 
 
 def _types(layers: Iterable[Any]) -> tuple[str, ...]:

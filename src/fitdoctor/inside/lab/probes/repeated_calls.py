@@ -14,9 +14,9 @@ from fitdoctor.contract.evidence.model import OneCall
 from fitdoctor.contract.limits import MANY_CALLS
 from fitdoctor.inside.lab.apparatus.layer_cost import costliest_layer, timed_layers
 from fitdoctor.inside.lab.apparatus.layer_timer import timed_alone
-from fitdoctor.inside.lab.apparatus.model_pass import forward_pass, variable_values
+from fitdoctor.inside.lab.apparatus.model_pass import forward_pass
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, NotAvailable, Phase, Probe
 from fitdoctor.inside.patches import Patches
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend
@@ -25,14 +25,15 @@ from fitdoctor.inside.seams.models.layer_step import layer_step
 
 class OneCallProbe(Probe[OneCall]):
     phase = Phase.LAYERS
+    subjects = STEPS
     after = ("layers", "machine_ceiling", "optimizer_update")
 
     def wanted(self, context: Context) -> bool:
         return context.backend.name == "torch" and _layer(context) is not None
 
     def run(self, context: Context) -> OneCall:
-        forward = forward_pass(context, context.batch)
-        return one_call_instead(context.backend, _layer(context), forward, variable_values(context))
+        forward = forward_pass(context)
+        return one_call_instead(context.backend, _layer(context), forward, context.step.values)
 
 
 def _layer(context: Context) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fitdoctor.contract.evidence.step import Threads
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, Phase, Probe
 from fitdoctor.inside.ledger.cgroup import own_cgroup
 
 TF_VARIABLE = "TF_NUM_INTRAOP_THREADS"
@@ -17,6 +17,7 @@ TF_VARIABLE = "TF_NUM_INTRAOP_THREADS"
 
 class ThreadsProbe(Probe[Threads]):
     phase = Phase.FACTS
+    subjects = STEPS
     on_spread_models = True
     needs_quiet = False
 

@@ -15,7 +15,7 @@ from fitdoctor.inside.lab.apparatus.model_pass import (
     has_users_loss,
 )
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe
+from fitdoctor.inside.lab.probe import STEPS, NotAvailable, Phase, Probe
 from fitdoctor.inside.lab.probes.layers import shortest_step_ns
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.models.mapped import MapCall, vectorized_maps
@@ -26,17 +26,19 @@ RELATIVE, ABSOLUTE = 1e-3, 1e-5
 
 class VectorisedProbe(Probe[VectorisedStep]):
     phase = Phase.LAYERS
+    subjects = STEPS
     after = ("layers", "machine_ceiling", "one_call", "optimizer_update")
 
     def wanted(self, context: Context) -> bool:
-        if (compiled_step_ns(context) or 0.0) < shortest_step_ns(context):
+        step_ns = compiled_step_ns(context)
+        if step_ns is None or context.trial is None or step_ns < shortest_step_ns(context):
             return False
         loops = any(row.loops and row.is_user for row in timed_layers(context))
         return loops or has_users_loss(context)
 
     def run(self, context: Context) -> VectorisedStep:
         is_loss = has_users_loss(context)
-        forward = forward_with_loss(context) if is_loss else forward_pass(context, context.batch)
+        forward = forward_with_loss(context) if is_loss else forward_pass(context)
         before = batches.leaves(forward())
         seen: set[MapCall] = set()
         with vectorized_maps(seen):

@@ -87,6 +87,10 @@ class Backend(abc.ABC):
         """The first rows of every tensor in a batch."""
         return batches.map_leaves(lambda leaf: leaf[:rows], batch)
 
+    def as_tensors(self, batch: Any) -> Any:
+        """Arrays as a compiled step takes them."""
+        return batch
+
     @abc.abstractmethod
     def widen(self, batch: Any, times: int) -> Any:
         """The batch repeated along its first axis."""

@@ -80,7 +80,7 @@ class TensorFlowBackend(Backend):
         """A batch of the running iterator if it may be consumed, else of a fresh one."""
         first = first_generator_batch(call)
         if first is not None:
-            return self._as_tensors(first)
+            return self.as_tensors(first)
         live = arguments[0] if arguments else None
         if may_consume and isinstance(live, self.tf.data.Iterator):
             try:
@@ -89,7 +89,7 @@ class TensorFlowBackend(Backend):
                 pass  # the epoch has just ended; a fresh pass gives a batch as well
         return next(self.fresh_loader(call))
 
-    def _as_tensors(self, batch: Any) -> Any:
+    def as_tensors(self, batch: Any) -> Any:
         return batches.map_leaves(self.tf.convert_to_tensor, batch)
 
     def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:

@@ -20,7 +20,7 @@ def with_optimizer(model: Any, name: str) -> Context:
     """Another optimizer, with slots of its own."""
     optimizer = sys.modules["keras"].optimizers.get(name)
     optimizer.build(model.trainable_variables)
-    return lambda: _attribute(model, "optimizer", optimizer)
+    return lambda: attribute(model, "optimizer", optimizer)
 
 
 def in_policy(model: Any, name: str) -> Context:
@@ -39,7 +39,7 @@ def in_policy(model: Any, name: str) -> Context:
         for layer in layers:
             layer.dtype_policy = policy
         try:
-            with _attribute(model, "optimizer", optimizer):
+            with attribute(model, "optimizer", optimizer):
                 yield
         finally:
             for layer, own in zip(layers, before, strict=True):
@@ -50,7 +50,7 @@ def in_policy(model: Any, name: str) -> Context:
 
 def without_metrics(model: Any) -> Context:
     """The step without the metrics given to compile(); the loss is still tracked."""
-    return lambda: _attribute(model, "_compile_metrics", None)
+    return lambda: attribute(model, "_compile_metrics", None)
 
 
 def without_recurrent_dropout(model: Any) -> Context:
@@ -65,7 +65,7 @@ def without_recurrent_dropout(model: Any) -> Context:
     def changed() -> Iterator[None]:
         with ExitStack() as stack:
             for cell in cells:
-                stack.enter_context(_attribute(cell, "recurrent_dropout", 0.0))
+                stack.enter_context(attribute(cell, "recurrent_dropout", 0.0))
             yield
 
     return changed
@@ -81,7 +81,7 @@ def as_native_operations(layer: Any) -> Context:
     def call(inputs: Any, *_: Any, **__: Any) -> Any:
         return tanh(0.5 * inputs) + inputs
 
-    return lambda: _attribute(layer, "call", call)
+    return lambda: attribute(layer, "call", call)
 
 
 def with_layers_in_front(model: Any, layers: list[Any]) -> Context:
@@ -93,11 +93,12 @@ def with_layers_in_front(model: Any, layers: list[Any]) -> Context:
             inputs = layer(inputs, training=True)
         return own(inputs, *args, **kwargs)
 
-    return lambda: _attribute(model, "call", call)
+    return lambda: attribute(model, "call", call)
 
 
 @contextmanager
-def _attribute(owner: Any, name: str, value: Any) -> Iterator[None]:
+def attribute(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Another value of an attribute for a while."""
     # Past Keras's own tracking: a change for a moment is not part of the model.
     is_own = name in vars(owner)
     before = getattr(owner, name)

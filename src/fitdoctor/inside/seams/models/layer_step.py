@@ -158,7 +158,7 @@ def _torch_exits(torch: Any, step: Callable[[], Any]) -> int:
     return count
 
 
-def optimizer_update(backend: str, model: Any, values: Values) -> Callable[[], Any]:
+def optimizer_update(backend: str, model: Any, optimizer: Any, values: Values) -> Callable[[], Any]:
     """A function that updates every trainable variable once, with gradients of zero.
 
     It changes weights and the optimizer's state, so state has to be put back afterwards.
@@ -167,10 +167,12 @@ def optimizer_update(backend: str, model: Any, values: Values) -> Callable[[], A
         NotAvailable: there is nothing to update.
     """
     variables = list(model.trainable_variables)
-    if not variables or getattr(model, "optimizer", None) is None:
+    if not variables or optimizer is None:
         raise NotAvailable("the model has no optimizer, or nothing to train")
+    if not hasattr(optimizer, "apply"):
+        return lambda: optimizer.step()  # torch's own: with the gradients of the last step
     makers = {"tensorflow": _tensorflow_update, "jax": _jax_update, "torch": _torch_update}
-    return makers[backend](model.optimizer, variables, values)
+    return makers[backend](optimizer, variables, values)
 
 
 def _tensorflow_update(optimizer: Any, variables: list[Any], values: Values) -> Callable[[], Any]:

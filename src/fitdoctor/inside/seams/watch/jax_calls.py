@@ -11,14 +11,17 @@ import sys
 import threading
 from collections.abc import Callable
 from types import CodeType, MethodType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fitdoctor.contract.records import EventDetail
 from fitdoctor.inside.ledger.callsite import is_user_file, user_place
-from fitdoctor.inside.ledger.loop_watch import LoopWatch
+from fitdoctor.inside.ledger.loop_watch import FunctionCall, LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.watch.jit_arguments import Argument, arguments_of, changed
+
+if TYPE_CHECKING:
+    from fitdoctor.inside.ledger.running_call import Call
 
 LAYER_MODULE = "keras.src.layers.layer"
 MARKER = "jax.jit"
@@ -41,9 +44,18 @@ _keras_codes: set[CodeType] = set()
 class JittedFunction:
     """A jitted function and all it can do; its calls from the user's code may mark steps."""
 
-    def __init__(self, jitted: Any, code: CodeType, recorder: Recorder, loops: LoopWatch) -> None:
+    def __init__(
+        self,
+        jitted: Any,
+        code: CodeType,
+        options: dict[str, Any],
+        recorder: Recorder,
+        loops: LoopWatch,
+    ) -> None:
+        """`options` as `jax.jit` was given them."""
         functools.update_wrapper(self, jitted, updated=())
-        self._jitted = jitted
+        self._jitted = self.jitted = jitted
+        self.options = options
         self.code = code
         self._recorder = recorder
         self._loops = loops
@@ -64,9 +76,7 @@ class JittedFunction:
                 return result
             if not is_user_file(sys._getframe(1).f_code.co_filename):
                 return self._jitted(*args, **kwargs)
-            call = (self._jitted, args, kwargs)
-            if recorder.loops:
-                recorder.loops[-1].last_function_call = call
+            call = FunctionCall(self, args, kwargs)
             missed, self._missed = self._missed, 0
             return self._loops.called(MARKER, lambda: self._jitted(*args, **kwargs), call, missed)
         finally:
@@ -124,22 +134,22 @@ def compiling(name: str) -> EventDetail:
 def watch_jit(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
     """Patch the public `jax.jit`."""
 
-    def watched(jitted: Any, function: Any) -> Any:
+    def watched(jitted: Any, function: Any, options: dict[str, Any]) -> Any:
         while isinstance(function, functools.partial):
             function = function.func
         code = getattr(function, "__code__", None)
         if code is None or not is_user_file(code.co_filename):
             return jitted
-        return JittedFunction(jitted, code, recorder, loops)
+        return JittedFunction(jitted, code, options, recorder, loops)
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def jit(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             if args:
-                return watched(result, args[0])
+                return watched(result, args[0], kwargs)
             # Without a function it is a decorator that waits for one.
-            return lambda function: watched(result(function), function)
+            return lambda function: watched(result(function), function, kwargs)
 
         return jit
 
@@ -157,6 +167,13 @@ def watch_stateless_calls(recorder: Recorder, module: ModuleType) -> None:
     recorder.patches.around(module.Layer, "stateless_call", stateless_call)
 
 
+def _batch_of(call: Call) -> Any:
+    """The batch that a call compiles for; of `*_on_batch`, its arguments."""
+    if call.last_batch is not None or not call.kind.endswith("_on_batch"):
+        return call.last_batch
+    return [call.arguments.get("x"), call.arguments.get("y")]
+
+
 def watch_compiles(recorder: Recorder, jax: Any) -> None:
     """Record each XLA compilation through JAX's public monitoring events."""
 
@@ -167,7 +184,7 @@ def watch_compiles(recorder: Recorder, jax: Any) -> None:
         nanoseconds = int(duration * 1e9)
         name = str(detail.get("fun_name", ""))
         if call is not None:
-            shapes = batches.describe(call.last_batch)
+            shapes = batches.describe(_batch_of(call))
             number = recorder.model_number(call.model)
             facts = EventDetail(name=name, shapes=tuple(shapes), model=number)
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from fitdoctor.contract.codec import decode_known
 from fitdoctor.contract.records import EventDetail, WorkloadDetail
 from fitdoctor.inside.ledger.callsite import user_place
+from fitdoctor.inside.ledger.enclosing_loop import enclosing_loop
 from fitdoctor.inside.ledger.iterator_changes import waited_for_iterator
 from fitdoctor.inside.ledger.recorder import Clock, Recorder
 from fitdoctor.inside.ledger.running_call import Call
@@ -129,6 +131,8 @@ def _open_call(
         # Part of the fit that it validates, not a workload of its own.
         return Call(recorder, parent.workload, kind, model, arguments, parent, begin)
     workload = recorder.workload(kind, user_place(3), lambda: _describe(recorder, model, arguments))
+    if not workload.calls:
+        workload.is_in_loop = enclosing_loop(sys._getframe(2)) is not None
     return Call(recorder, workload, kind, model, arguments, parent, begin)
 
 

@@ -14,6 +14,7 @@ from fitdoctor.inside.seams.backends import batches
 
 OPTIMIZER_MODULE = "keras.src.optimizers.base_optimizer"
 TORCH_OPTIMIZER_MODULE = "torch.optim.optimizer"
+MARKER = "optimizer"
 
 
 def watch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
@@ -22,10 +23,17 @@ def watch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> N
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
-            is_known = recorder.calls or recorder.loops or recorder.suspended
-            if is_known or _is_tracing(recorder.backend, args):
+            if recorder.calls or recorder.suspended:
                 return original(self, *args, **kwargs)
-            return loops.called("optimizer", lambda: original(self, *args, **kwargs))
+            loops.updates(self)
+            if recorder.loops or _is_tracing(recorder.backend, args):
+                return original(self, *args, **kwargs)
+
+            def update() -> Any:
+                loops.updates(self)
+                return original(self, *args, **kwargs)
+
+            return loops.called(MARKER, update)
 
         return apply
 
@@ -45,9 +53,13 @@ def _is_tracing(backend: str, arguments: tuple[Any, ...]) -> bool:
 def watch_torch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
     """Have torch report every update, by its public hook for all optimizers."""
 
-    def on_update(_optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if not (recorder.calls or recorder.loops or recorder.suspended):
-            loops.called("optimizer", lambda: None)
+    def on_update(optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if recorder.calls or recorder.suspended:
+            return
+        if recorder.loops:
+            loops.updates(optimizer)
+        else:
+            loops.called(MARKER, lambda: loops.updates(optimizer))
 
     handle = module.register_optimizer_step_pre_hook(on_update)
     recorder.patches.later(handle.remove)

@@ -10,10 +10,11 @@ from types import ModuleType
 from typing import Any
 
 from fitdoctor.inside.ledger.callsite import is_user_file
-from fitdoctor.inside.ledger.loop_watch import LoopWatch
+from fitdoctor.inside.ledger.loop_watch import FunctionCall, LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
 
 FUNCTION_MODULE = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+MARKER = "tf.function"
 
 
 class _Inside(threading.local):
@@ -33,12 +34,10 @@ def watch_function_calls(recorder: Recorder, loops: LoopWatch, module: ModuleTyp
                 return original(self, *args, **kwargs)
             inside.call = True
             try:
-                if recorder.loops:
-                    recorder.loops[-1].last_function_call = (self, args, kwargs)
                 return loops.called(
-                    "tf.function",
+                    MARKER,
                     lambda: original(self, *args, **kwargs),
-                    (self, args, kwargs),
+                    FunctionCall(self, args, kwargs),
                 )
             finally:
                 inside.call = False

@@ -14,6 +14,7 @@ from fitdoctor.inside.seams.backends.tensorflow import STATEFUL_RANDOM_OPS
 
 TRACING_MODULE = "tensorflow.python.eager.polymorphic_function.tracing_compilation"
 _MAX_TEXT = 400
+_TENSOR = "TensorSpec"
 
 
 class TraceWatch:
@@ -64,6 +65,7 @@ class TraceWatch:
             called_from=place[:2] if place else None,
             count=count + 1,
             changed=_changed(previous, parameters) if count else None,
+            shapes=tuple(text for text in parameters.values() if _TENSOR in text),
             model=key[2],
         )
         self._recorder.event("trace", begin, self._recorder.clock() - begin, detail)

@@ -1,0 +1,244 @@
+"""A step divided until each piece has one owner: its parts, and the layers, lines, stages in them.
+
+The leaves of a part sum to the part. What is known of none of them is a leaf of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from fitdoctor.analysis.loop_parts import OWN_CODE
+from fitdoctor.analysis.step_rows import OPTIMIZER, REST, step_rows
+from fitdoctor.analysis.view import View
+from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.contract.evidence.model import MachineCeiling, OptimizerUpdate
+from fitdoctor.contract.evidence.operations import Operations
+from fitdoctor.contract.places import CodeLine
+
+# Pieces below this share of their part are one leaf together.
+SMALL_SHARE = 0.03
+MOST_LEAVES = 12
+STARTING = "between operations"
+AROUND = "around the step"
+WHOLE = "the training step"
+OTHERS = "the rest"
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A piece of a step that is not divided further."""
+
+    part: str  # of the breakdown
+    what: str
+    ns: float
+    where: CodeLine | None = None
+    floor_ns: float | None = None  # what this machine needs at least; None: not known
+    is_kernel: bool = False  # one of the framework's own layers: as fast as its kernels
+    layer: str | None = None
+
+    @property
+    def headroom_ns(self) -> float | None:
+        """What is above the floor."""
+        return None if self.floor_ns is None else max(0.0, self.ns - self.floor_ns)
+
+
+def leaves_of(view: View, parts: Mapping[str, float]) -> tuple[Leaf, ...]:
+    """All leaves; their sum is that of the parts."""
+    dividers = {
+        "step": _step,
+        "input_wait": _input,
+        "callbacks": _callbacks,
+        OWN_CODE: _own_code,
+    }
+    found: list[Leaf] = []
+    for part, ns in parts.items():
+        if ns > 0:
+            pieces = dividers[part](view, ns) if part in dividers else []
+            found += _summing(part, ns, pieces)
+    return tuple(found)
+
+
+def _summing(part: str, ns: float, pieces: Iterable[Leaf]) -> list[Leaf]:
+    """The pieces, scaled or filled up to the part; small ones together."""
+    known = sorted((one for one in pieces if one.ns > 0), key=lambda one: -one.ns)
+    total = sum(one.ns for one in known)
+    if not known or total <= 0:
+        return [Leaf(part, part, ns, floor_ns=_floor(part))]
+    if total > ns:
+        known = [_scaled(one, ns / total) for one in known]
+        total = ns
+    large = [one for one in known if one.ns >= SMALL_SHARE * ns][:MOST_LEAVES]
+    rest = ns - sum(one.ns for one in large)
+    if rest > 0:
+        small = [one for one in known if one not in large]
+        large.append(_together(part, rest, small))
+    return large
+
+
+def _scaled(leaf: Leaf, factor: float) -> Leaf:
+    """A piece that was timed alone may take longer than its share: so may its floor."""
+    floor = None if leaf.floor_ns is None else leaf.floor_ns * min(1.0, factor)
+    return replace(leaf, ns=leaf.ns * factor, floor_ns=floor)
+
+
+def _together(part: str, ns: float, small: list[Leaf]) -> Leaf:
+    floors = [one.floor_ns for one in small]
+    known = [one for one in floors if one is not None]
+    floor = min(ns, sum(known)) if small and len(known) == len(floors) else _floor(part)
+    is_kernel = bool(small) and all(one.is_kernel for one in small)
+    return Leaf(part, OTHERS, ns, floor_ns=floor, is_kernel=is_kernel)
+
+
+def _floor(part: str) -> float | None:
+    """Of a step nothing is known; whatever is around it may cost nothing at best."""
+    return None if part in ("step", "unknown") else 0.0
+
+
+# -- the step --------------------------------------------------------------------------
+
+
+def _step(view: View, ns: float) -> list[Leaf]:
+    """Layers, the optimizer, starting operations; in a loop also other framework calls."""
+    frozen = view.frozen.value if view.frozen is not None else ns
+    inside = min(ns, frozen)
+    found = view.found(Operations)
+    pieces = _by_operation(view, found, inside) if found is not None else _by_layer(view, inside)
+    if not pieces:
+        # Nothing is known of its inside: what was tried on the whole of it has to do.
+        pieces = [Leaf("step", WHOLE, inside, is_kernel=True)]
+    around = ns - inside
+    return [*pieces, *_around(view, around)] if around > 0 else pieces
+
+
+def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
+    """What the profiler saw, as shares of the step without it."""
+    whole = sum(row.ns for row in found.rows) + found.idle_ns
+    if whole <= 0:
+        return []
+    scale = ns / whole
+    by_layer: dict[tuple[str, bool], float] = {}
+    outside = 0.0
+    for row in found.rows:
+        if row.within is None:
+            outside += row.ns * scale
+            continue
+        # Of a layer of the user's, what Keras's own layers in it do are kernels.
+        is_kernel = row.layer in found.kernels
+        by_layer[row.within, is_kernel] = (
+            by_layer.get((row.within, is_kernel), 0.0) + row.ns * scale
+        )
+    pieces = [
+        _layer_leaf(view, name, time, is_kernel=is_kernel)
+        for (name, is_kernel), time in by_layer.items()
+    ]
+    update = view.timed(OptimizerUpdate)
+    optimizer = min(outside, update.value) if update is not None else 0.0
+    pieces.append(Leaf("step", OPTIMIZER, optimizer, is_kernel=True))
+    pieces.append(Leaf("step", REST, outside - optimizer, is_kernel=True))
+    pieces.append(Leaf("step", STARTING, found.idle_ns * scale, floor_ns=0.0))
+    return pieces
+
+
+def _by_layer(view: View, ns: float) -> list[Leaf]:
+    """Layers as they were timed alone."""
+    rows = step_rows(view.recorded, view.frozen, view.timed(OptimizerUpdate))
+    whole = sum(row.ns for row in rows)
+    if whole <= 0:
+        return []
+    pieces = []
+    for row in rows:
+        if row.type:
+            pieces.append(_layer_leaf(view, row.name, row.ns * ns / whole))
+        else:
+            is_kernel = row.name == OPTIMIZER or row.name == REST
+            pieces.append(Leaf("step", row.name, row.ns * ns / whole, is_kernel=is_kernel))
+    return pieces
+
+
+def _layer_leaf(view: View, name: str, ns: float, *, is_kernel: bool | None = None) -> Leaf:
+    layer = view.layer(name)
+    if layer is None:
+        return Leaf("step", name, ns, layer=name, is_kernel=bool(is_kernel))
+    needed = layer.needed_ns(view.found(MachineCeiling))
+    place = CodeLine(layer.file, layer.line) if layer.file and layer.line else None
+    return Leaf(
+        "step",
+        f"{name} ({layer.type})",
+        ns,
+        place,
+        None if needed is None else min(ns, needed),
+        is_kernel=layer.is_kernel if is_kernel is None else is_kernel,
+        layer=name,
+    )
+
+
+def _around(view: View, ns: float) -> list[Leaf]:
+    """Framework calls outside of the step itself, by the user's line where that was seen."""
+    watched = loop_lines(view.recorded)
+    if watched is None:
+        return [Leaf("step", AROUND, ns, floor_ns=0.0)]
+    lines = watched.lines("reads")
+    whole = sum(share for _, share in lines) or 1.0
+    reads = min(ns, watched.reads * view.costs.total.value)
+    pieces = [
+        Leaf("step", f"reading {text}", reads * share / whole, CodeLine(file, line), 0.0)
+        for (file, line, text, _), share in lines
+    ]
+    rest = ns - sum(one.ns for one in pieces)
+    return [*pieces, Leaf("step", AROUND, max(0.0, rest), floor_ns=0.0)]
+
+
+# -- beside the step -------------------------------------------------------------------
+
+
+def _input(view: View, ns: float) -> list[Leaf]:
+    """The stages of a pipeline, or the lines that make the data."""
+    stages = [one for one in view.stages if one.own_ns]
+    whole = sum(one.own_ns or 0.0 for one in stages)
+    if stages and whole > 0:
+        return [
+            Leaf(
+                "input_wait",
+                f"stage {one.op}",
+                ns * (one.own_ns or 0.0) / whole,
+                CodeLine(one.file, one.line) if one.file and one.line else None,
+                0.0,
+            )
+            for one in stages
+        ]
+    watched = loop_lines(view.recorded)
+    if watched is not None:
+        return _lines("input_wait", ns, watched.lines("loading"))
+    loader = view.loader
+    if loader is not None and loader.hot_line is not None:
+        file, line, function = loader.hot_line
+        return [Leaf("input_wait", function, ns, CodeLine(file, line), 0.0)]
+    return []
+
+
+def _own_code(view: View, ns: float) -> list[Leaf]:
+    watched = loop_lines(view.recorded)
+    return [] if watched is None else _lines(OWN_CODE, ns, watched.lines("own"))
+
+
+def _lines(
+    part: str, ns: float, lines: Iterable[tuple[tuple[str, int, str, int], float]]
+) -> list[Leaf]:
+    rows = list(lines)
+    # Only the hottest lines were kept: what the others took is left over.
+    whole = max(1e-9, sum(share for _, share in rows))
+    return [
+        Leaf(part, function, ns * share / whole, CodeLine(file, line), 0.0)
+        for (file, line, function, _), share in rows
+    ]
+
+
+def _callbacks(view: View, ns: float) -> list[Leaf]:
+    totals = [one for one in view.recorded.callbacks if one.hook in ("batch", "epoch")]
+    by_name: dict[str, tuple[float, CodeLine | None]] = {}
+    for one in totals:
+        before, place = by_name.get(one.name, (0.0, None))
+        own = CodeLine(one.file, one.line) if one.file and one.line else None
+        by_name[one.name] = (before + one.ns / max(1, view.costs.steps), own or place)
+    return [Leaf("callbacks", name, spent, place, 0.0) for name, (spent, place) in by_name.items()]

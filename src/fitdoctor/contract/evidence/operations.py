@@ -1,0 +1,33 @@
+"""The operations of some steps, as the framework's own profiler saw them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fitdoctor.contract.results import result
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationTime:
+    """All operations of one kind in one layer."""
+
+    op: str
+    layer: str | None = None  # the innermost layer that it is in
+    within: str | None = None  # the outermost one that is no model
+    backward: bool = False
+    ns: float  # per step; operations that ran at the same time share it
+    count: float = 1.0  # per step
+
+
+@result("operations")
+@dataclass(frozen=True)
+class Operations:
+    """Where a step's time goes, operation by operation; with the idle time they sum to it."""
+
+    steps: int
+    wall_ns: float  # of one step under the profiler
+    idle_ns: float  # of one step: no operation was running
+    count: float  # operations per step
+    rows: tuple[OperationTime, ...] = ()
+    # Layers of Keras's own that are a few operations each: no recurrence, nothing of the user's.
+    kernels: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""The frameworks' own profilers, read operation by operation."""

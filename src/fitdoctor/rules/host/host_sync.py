@@ -1,0 +1,99 @@
+"""# host-sync (HO006)
+
+## What it finds
+A value is read from the device in every step (`float(loss)`, `.item()`, `.numpy()`, `.cpu()`), so
+that host and device take turns.
+
+## Why it is slow
+JAX, and every framework on a GPU, starts operations and goes on: while the device computes one
+step, Python prepares the next. Reading a value waits until the device has caught up, and then the
+device waits for Python.
+
+## Evidence
+- the loop was watched while it trained: in ${WORTH_SHARE:percent} of the time or more its thread
+  waited for a value;
+- the step by itself, and the host's work without that wait, are each so much shorter than the
+  iteration that running side by side would gain ${WORTH_GAIN:gain} or more.
+
+## Predicted gain
+The longer of the two instead of their sum.
+
+## Example
+```python
+for batch in batches:
+    loss, state = train_step(state, batch)
+    history.append(float(loss))
+```
+
+## Use instead
+```python
+for batch in batches:
+    loss, state = train_step(state, batch)
+    history.append(loss)                  # still on the device
+history = [float(one) for one in history]
+```
+
+## Fix safety
+The same numbers, read later: safe. As an edit it is advice, since what else uses the number is not
+known.
+
+## When not to
+The device computes nearly all the time: then waiting for it costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+
+from fitdoctor.analysis.view import View
+from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.findings.finding import Cure, Finding
+from fitdoctor.findings.place import Where
+from fitdoctor.intervals import Interval
+from fitdoctor.pricing import worth
+from fitdoctor.pricing.joint import gain, saved_leaving
+from fitdoctor.pricing.worth import WORTH_GAIN
+from fitdoctor.rules.rule import Rule
+from fitdoctor.units import duration
+
+# A shorter wait is not worth a change.
+WORTH_SHARE = 0.1
+
+
+class HostSync(Rule):
+    summary = "a value read in every step makes host and device take turns"
+    safety = "advice"
+    numbers_from = (worth,)
+
+    def detect(self, view: View) -> Finding | None:
+        """Waiting for values, where host and device could work side by side."""
+        watched, total = loop_lines(view.recorded), view.costs.total
+        if watched is None or view.frozen is None or watched.reads < WORTH_SHARE:
+            return None
+        host = Interval.around(
+            total.value * (1.0 - watched.reads), watched.error_of(1.0 - watched.reads)
+        )
+        left = Interval.maximum(host, view.frozen)
+        saved = saved_leaving(total, left)
+        if gain(total, saved).value < WORTH_GAIN:
+            return None
+        (file, line, text, _), _ = watched.lines("reads")[0]
+        waited = watched.reads * total.value
+        return self.finding(
+            view,
+            f"{text} ({os.path.basename(file)}:{line}) waits {duration(waited)} of "
+            f"{duration(total.value)} per step for the device, which then waits for Python; side "
+            f"by side they would take {duration(left.value)}",
+            Cure(self.safety, "keep the value on the device, and read it every Nth step"),
+            saves={"step": saved},
+            where=Where(file, line),
+            evidence={
+                "reads": text,
+                "waited_ns": round(waited),
+                "host_ns": round(host.value),
+                "step_alone_ns": round(view.frozen.value),
+            },
+        )
+
+
+RULE = HostSync()

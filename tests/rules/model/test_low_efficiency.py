@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fitdoctor.contract.evidence.model import ChangedStep, Layers, MachineCeiling
+from fitdoctor.contract.evidence.operations import Operations, OperationTime
+from fitdoctor.contract.evidence.step import FrozenBatch, WithJit
+from fitdoctor.diagnosis.one_cause import one_cause_each
+from fitdoctor.findings.place import Where
+from fitdoctor.rules import all_rules
+from fitdoctor.rules.model.low_efficiency import RULE
+from synthetic import MS, fit_workload, layer, timed, view
+
+STEP = 20 * MS
+
+
+def ceiling(op_start_ns: float | None = 3000.0) -> MachineCeiling:
+    return MachineCeiling(flops_per_s=50e9, bytes_per_s=10e9, op_start_ns=op_start_ns)
+
+
+def operations(count: float, *rows: OperationTime, kernels: tuple[str, ...] = ()) -> Operations:
+    spent = sum(row.ns for row in rows)
+    idle = max(0.0, STEP - spent)
+    return Operations(10, float(STEP), idle, count, rows=rows, kernels=kernels)
+
+
+def row(name: str, ns: float, inner: str | None = None) -> OperationTime:
+    return OperationTime(op="MatMul", layer=inner or name, within=name, ns=ns)
+
+
+def seen(*found: object, period: int = STEP):
+    return view(fit_workload(period=period, step=STEP, found=[timed(FrozenBatch, STEP), *found]))
+
+
+def test_silent_where_operations_were_not_seen() -> None:
+    assert RULE.detect(seen(ceiling())) is None
+
+
+def test_silent_on_a_few_hundred_operations() -> None:
+    assert RULE.detect(seen(ceiling(), operations(400))) is None
+
+
+def test_silent_where_the_start_of_an_operation_is_not_known() -> None:
+    assert RULE.detect(seen(ceiling(None), operations(50_000))) is None
+
+
+def test_silent_on_keras_own_layers_whatever_their_rate() -> None:
+    # An ordinary attention block reaches a few per cent of the machine's rate.
+    block = layer("block", 9 * MS, alone=18 * MS, type="Block", is_user=True)
+    attention = layer("attention", 9 * MS, type="MultiHeadAttention", inside="block")
+    profile = operations(300, row("block", 18 * MS, "attention"), kernels=("attention",))
+    assert RULE.detect(seen(ceiling(), Layers((block, attention)), profile)) is None
+
+
+def test_silent_where_the_step_is_a_small_part_of_the_time() -> None:
+    assert RULE.detect(seen(ceiling(), operations(5000), period=10 * STEP)) is None
+
+
+@pytest.mark.parametrize("rule", ["HO002", "MO001", "MO003", "CO004"])
+def test_a_special_reason_is_better(rule: str) -> None:
+    found = RULE.detect(seen(ceiling(), operations(5000)))
+    assert found is not None
+    special = replace(found, rule=rule, how="tried")
+    assert one_cause_each((found, special), all_rules()) == (special,)
+
+
+def test_fires_on_very_many_operations_with_a_bound() -> None:
+    found = RULE.detect(seen(ceiling(), operations(5000)))
+    assert found is not None
+    assert found.how == "bound"
+    # 5,000 operations of 3 µs each are 15 of 20 ms.
+    assert found.gain.value == pytest.approx(20 / 5, rel=0.02)
+    assert "5,000 operations" in found.message
+
+
+def test_fires_on_a_slow_layer_of_the_users_own_at_its_place() -> None:
+    own = layer("pairs", 9 * MS, alone=16 * MS, type="Pairs", is_user=True, file="/u/m.py", line=7)
+    profile = operations(300, row("pairs", 16 * MS))
+    found = RULE.detect(seen(ceiling(), Layers((own,)), profile))
+    assert found is not None
+    assert found.where == Where("/u/m.py", 7)
+    assert "pairs (Pairs) takes 16.0 ms" in found.message
+    assert found.gain.value == pytest.approx(20 / 4.06, rel=0.02)
+
+
+def test_what_was_tried_without_gain_is_said() -> None:
+    slower = timed(WithJit, 21 * MS, base_ns=(STEP,) * 4)
+    native = ("native_recurrence", timed(ChangedStep, 19.9 * MS, base_ns=(STEP,) * 4))
+    found = RULE.detect(seen(ceiling(), operations(5000), slower, native))
+    assert found is not None
+    assert "tried without gain: jit_compile=True, torch's own recurrent kernel" in found.message
+
+
+def test_xla_that_helps_is_the_cure() -> None:
+    faster = timed(WithJit, 5 * MS, base_ns=(STEP,) * 8)
+    found = RULE.detect(seen(ceiling(), operations(5000), faster))
+    assert found is not None
+    assert found.how == "tried"
+    assert found.gain.value == pytest.approx(4, rel=0.05)
+    assert "jit_compile=True" in found.cure.summary
