@@ -54,6 +54,7 @@ def project(folder: Path) -> tuple[Path, Path]:
 def test_nothing_but_the_text_changes(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     train, beside = project(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FITDOCTOR_CACHE")  # the suite's own setting
     plain = report(tmp_path, None)
     same = report(tmp_path, {})
     # Two lines more at the top: line lookups must follow the served text.

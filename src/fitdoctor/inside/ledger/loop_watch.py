@@ -83,11 +83,14 @@ class Loop:
         """Every compiled function that the body calls, as it was called last."""
         return list(self._functions.values())
 
-    def remember(self, site: Site, call: FunctionCall | None, taken: int) -> None:
-        """A compiled function was called, or the weights were updated."""
-        self._taken[site] += taken
+    def calls(self, site: Site, call: FunctionCall | None) -> None:
+        """A compiled function is about to be called; it may give its arguments' memory away."""
         if call is not None:
             self._functions[site] = call
+
+    def remember(self, site: Site, taken: int) -> None:
+        """A compiled function was called, or the weights were updated."""
+        self._taken[site] += taken
 
     def comes_round(self, site: Site) -> bool:
         """Whether a call was already made in this iteration, so that a new one begins."""
@@ -195,14 +198,17 @@ class LoopWatch:
         clock, site = self._recorder.clock, (frame.f_code, frame.f_lasti)
         if self._recorder.loops:  # inside an iteration that a loader marks
             _note_step(self._recorder.loops[-1], frame)
+            self._recorder.loops[-1].calls(site, function)
             begin = clock()
             try:
                 return call()
             finally:
                 if self._recorder.loops:
-                    self._recorder.loops[-1].remember(site, function, clock() - begin)
+                    self._recorder.loops[-1].remember(site, clock() - begin)
         loop = self._loop_at(frame, marker)
         loop.missed += missed
+        # Known before the iteration ends: these arguments are what that iteration has led to.
+        loop.calls(site, function)
         if loop.comes_round(site):
             loop.body_ended(clock(), None)
             self._left(loop)
@@ -214,7 +220,7 @@ class LoopWatch:
         finally:
             self._left(loop)
         taken = clock() - begin
-        loop.remember(site, function, taken)
+        loop.remember(site, taken)
         loop.fired(site, begin, taken)
         return result
 
