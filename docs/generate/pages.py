@@ -43,6 +43,8 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     tables = {
         "overhead": _overhead,
         "casebook": _casebook,
+        "injected": _injected,
+        "first_sight": _first_sight,
         "articles": claims_tables.articles,
         "articles_machine": claims_tables.machine,
         "advice": claims_tables.advice,
@@ -93,6 +95,34 @@ def _overhead() -> str:
     ]
     where = f"Measured on {data['date']} with {data['machine']['cpus']} cores."
     return "\n".join(["| backend | step | with / without |", "|---|---|---|", *rows, "", where])
+
+
+def _injected() -> str:
+    """Known waste in a known place, and what the account made of it."""
+    data = _read("injected.json")
+    rows = [
+        f"| {r['backend']} | {r['place'].replace('_', ' ')} | {r['kind']} | {r['truth']:.0%} "
+        f"| {r['account']:.0%} |"
+        for r in data["rows"]
+    ]
+    head = "| backend | waste in the | kind | share of a step | share in the account |"
+    where = f"Measured on {data['date']} with {data['machine']['cpus']} cores."
+    return "\n".join([head, "|---|---|---|---|---|", *rows, "", where])
+
+
+def _first_sight() -> str:
+    """Scripts by people who did not know fitdoctor: every row is the first verdict on it."""
+    lines = ["| script | backend | truth | first finding | right |", "|---|---|---|---|---|"]
+    for path in sorted(RESULTS.glob("first_sight_*.json")):
+        for r in json.loads(path.read_text(encoding="utf-8"))["rows"]:
+            found = r.get("findings") or []
+            named = found[0]["rule"] if found else r["verdict"] or "no verdict"
+            truth = "healthy" if r["healthy"] else str(r["cause"]).replace("|", "/")
+            lines.append(
+                f"| {path.stem[-1]}/{r['script']}, {r['kind']} | {r['backend']} | {truth} "
+                f"| {named} | {'yes' if r['is_right'] else 'no'} |"
+            )
+    return "\n".join(lines)
 
 
 def _casebook() -> str:
