@@ -11,6 +11,7 @@ from typing import Any
 
 from fitdoctor.inside.seams.not_available import NotAvailable
 from fitdoctor.inside.seams.operations.profile import Operation, Profile
+from fitdoctor.inside.seams.operations.quiet_start import quiet_start
 from fitdoctor.inside.seams.operations.spans import Span
 
 MARK = "fitdoctor steps"
@@ -29,12 +30,14 @@ def profiled(run: Callable[[], None]) -> Profile:
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level, options.host_tracer_level = 0, 2
     with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
-        jax.profiler.start_trace(folder, profiler_options=options)
+        with quiet_start():
+            jax.profiler.start_trace(folder, profiler_options=options)
         try:
             with jax.profiler.TraceAnnotation(MARK):
                 run()
         finally:
-            jax.profiler.stop_trace()
+            with quiet_start():
+                jax.profiler.stop_trace()
         paths = list(Path(folder).rglob("*.xplane.pb"))
         if not paths:
             raise NotAvailable("JAX wrote no profile")

@@ -12,6 +12,7 @@ from typing import Any
 
 from fitdoctor.inside.seams.not_available import NotAvailable
 from fitdoctor.inside.seams.operations.profile import Operation, Profile
+from fitdoctor.inside.seams.operations.quiet_start import quiet_start
 from fitdoctor.inside.seams.operations.spans import Span
 
 XPLANE = "tensorflow.tsl.profiler.protobuf.xplane_pb2"
@@ -29,12 +30,14 @@ def profiled(run: Callable[[], None]) -> Profile:
     profiler = sys.modules["tensorflow"].profiler.experimental
     options = profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=0)
     with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
-        profiler.start(folder, options=options)
+        with quiet_start():
+            profiler.start(folder, options=options)
         try:
             with profiler.Trace(MARK):
                 run()
         finally:
-            profiler.stop()
+            with quiet_start():
+                profiler.stop()
         paths = list(Path(folder).rglob("*.xplane.pb"))
         if not paths:
             raise NotAvailable("TensorFlow wrote no profile")
