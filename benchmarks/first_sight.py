@@ -14,17 +14,15 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 import time
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmarks.examined import commit, examined
 from casebook.judge import dominant_findings
 
-LONGEST_S = 300.0
 SHOWN_RULES = 3
 
 
@@ -58,13 +56,13 @@ def _parser() -> argparse.ArgumentParser:
 def _row(name: str, folder: Path, keep: Path | None) -> dict[str, Any]:
     truth = json.loads((folder / "truth.json").read_text())
     begin = time.monotonic()
-    report, error = _examined(folder, None if keep is None else keep / name)
+    report, error = examined(folder, None if keep is None else keep / name)
     row = {
         "script": name,
         **{key: truth.get(key) for key in ("kind", "backend", "healthy", "cause", "accept")},
         "expert": _expert(truth),
         "seconds": round(time.monotonic() - begin),
-        "commit": _commit(),
+        "commit": commit(),
         "date": str(date.today()),
         "machine": f"{os.cpu_count()} cores, {platform.platform()}",
     }
@@ -79,32 +77,6 @@ def _row(name: str, folder: Path, keep: Path | None) -> dict[str, Any]:
         "health": [one["message"] for one in main_one.get("health", [])],
     }
     return {**row, **seen, "is_right": _is_right(truth, seen)}
-
-
-def _examined(folder: Path, keep: Path | None) -> tuple[dict[str, Any] | None, str]:
-    with tempfile.TemporaryDirectory(prefix="first-sight-") as scratch:
-        kept = Path(scratch) if keep is None else keep
-        kept.mkdir(parents=True, exist_ok=True)
-        output = kept / "report.json"
-        command = [sys.executable, "-m", "fitdoctor", "run", "--output-dir", str(kept)]
-        command += ["--force", "--json", str(output), "train.py"]
-        with open(kept / "screen.txt", "w") as screen:
-            try:
-                subprocess.run(
-                    command,
-                    cwd=folder,
-                    stdout=subprocess.DEVNULL,
-                    stderr=screen,
-                    stdin=subprocess.DEVNULL,
-                    timeout=LONGEST_S,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                return None, f"no verdict within {LONGEST_S:.0f} s"
-        if not output.exists():
-            return None, (kept / "screen.txt").read_text()[-300:]
-        report: dict[str, Any] = json.loads(output.read_text())
-        return (report, "") if report["workloads"] else (None, "no training was seen")
 
 
 def _short(finding: dict[str, Any]) -> dict[str, Any]:
@@ -127,12 +99,6 @@ def _is_right(truth: dict[str, Any], seen: dict[str, Any]) -> bool:
 def _expert(truth: dict[str, Any]) -> float | None:
     slow, fixed = truth.get("ms_per_step_slow"), truth.get("ms_per_step_fixed")
     return round(slow / fixed, 2) if slow and fixed else None
-
-
-def _commit() -> str:
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
 
 
 def _write(path: Path, rows: dict[str, dict[str, Any]]) -> None:
