@@ -249,6 +249,30 @@ def test_a_long_training_can_be_zoomed_into(tmp_path: Path) -> None:
 
 
 @in_a_browser
+def test_a_part_of_the_account_takes_the_whole_width_and_gives_it_back(tmp_path: Path) -> None:
+    made = recording(fit_workload(period=30 * MS, wait=20 * MS, found=[timed(FrozenBatch, 9 * MS)]))
+    widest = (
+        "Math.max(...[...document.querySelectorAll('.flame button.part')]"
+        ".map(e => e.getBoundingClientRect().width / e.parentElement.getBoundingClientRect().width))"
+    )
+    press = "document.querySelector('.flame {}').click()"
+    answers = seen_in_browser(
+        render(diagnose(made), made),
+        tmp_path,
+        1280,
+        parts="document.querySelectorAll('.flame button.part').length",
+        before=widest,
+        chosen=press.format("button.part:last-of-type"),
+        zoomed=widest,
+        pressed="document.querySelectorAll('.flame button[aria-pressed=true]').length",
+        whole=press.format("[data-whole]"),
+        after=widest,
+    ).answers
+    assert answers["parts"] > 1 and answers["pressed"] == 1
+    assert answers["zoomed"] > 0.95 > answers["before"] == answers["after"]
+
+
+@in_a_browser
 def test_hostile_texts_in_a_notebook(tmp_path: Path) -> None:
     made = read_recording(hostile_recording(tmp_path / "a.rec", renames=False))
     found = diagnose(made)

@@ -193,7 +193,7 @@
 
   // The account: choosing a part gives it the whole width; choosing it again, or Escape, gives it back.
   for (const flame of document.querySelectorAll("[data-flame]")) {
-    const zoom = flame.querySelector(".zoom");
+    const whole = flame.querySelector(".whole");
     const buttons = [...flame.querySelectorAll("button.part")];
     const groups = [...flame.querySelectorAll("[data-part]")];
     const choose = (part) => {
@@ -208,6 +208,6 @@
     }
     flame.addEventListener("keydown", (event) => { if (event.key === "Escape") choose(null); });
     flame.querySelector("[data-whole]").addEventListener("click", () => choose(null));
-    zoom.hidden = false;
+    whole.hidden = false;
   }
 })();
