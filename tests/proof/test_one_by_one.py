@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fitdoctor.intervals import Interval
-from fitdoctor.proof.equivalence import not_checked
+from fitdoctor.proof.equivalence import Equivalence, not_checked
 from fitdoctor.proof.measured import Measured
 from fitdoctor.proof.one_by_one import sift
 from fitdoctor.proof.proof_verdict import Proof, Verdict
@@ -58,3 +58,16 @@ def test_where_nothing_helps_nothing_is_kept_and_each_is_told() -> None:
     found, asked = sifted({"a": "not-proven", "b": "slower"})
     assert (found.kept, found.dropped, asked) == ((), ("a", "b"), [])
     assert [cure for cure, _ in found.alone] == ["a", "b"]
+
+
+def test_what_trains_differently_gets_no_second_turn() -> None:
+    differs = Equivalence("identical", "different", "")
+    proofs = {
+        "a": proof("proven"),
+        "b": Proof("not-proven", "it trains differently", Measured(), differs),
+    }
+
+    def beside(others: Sequence[str], cure: str) -> Interval | None:
+        raise AssertionError(f"{cure} was tried beside {others}")
+
+    assert sift(list(proofs), proofs.__getitem__, beside).dropped == ("b",)

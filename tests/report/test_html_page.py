@@ -253,7 +253,7 @@ def test_a_part_of_the_account_takes_the_whole_width_and_gives_it_back(tmp_path:
     made = recording(fit_workload(period=30 * MS, wait=20 * MS, found=[timed(FrozenBatch, 9 * MS)]))
     widest = (
         "Math.max(...[...document.querySelectorAll('.flame button.part')]"
-        ".map(e => e.getBoundingClientRect().width / e.parentElement.getBoundingClientRect().width))"
+        ".map(e => e.offsetWidth / e.parentElement.offsetWidth))"
     )
     press = "document.querySelector('.flame {}').click()"
     answers = seen_in_browser(

@@ -18,6 +18,7 @@ from fitdoctor.report.text import clean
 # In the order of `fitdoctor --help`; each is a module of this package with a `command`.
 COMMANDS = (
     "run",
+    "cure",
     "fix",
     "prove",
     "boost",

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fitdoctor.cli import options as shared
+from fitdoctor.cli.examined import examined
 from fitdoctor.cli.judging import no_training, recording_path
 from fitdoctor.cli.output import (
     COLORS,
     Color,
-    Say,
     checked_outputs,
     sayer,
     terminal_width,
@@ -24,11 +24,10 @@ from fitdoctor.cli.output import (
     write_bytes,
     write_json,
 )
-from fitdoctor.cli.record import Verbosity, record
+from fitdoctor.cli.put_back import put_back
+from fitdoctor.cli.record import Verbosity
 from fitdoctor.cli.script_command import script_command
-from fitdoctor.cli.target import check_target
 from fitdoctor.contract.errors import UsageError
-from fitdoctor.contract.options import RunOptions
 from fitdoctor.contract.records import Script
 
 if TYPE_CHECKING:
@@ -99,11 +98,11 @@ def command(
     wanted = Wish(**wish)
     _check_use(script, recording, undo=undo, wanted=wanted)
     if undo:
-        return _undo(sayer(quiet=quiet))
+        return put_back(sayer(quiet=quiet))
     outputs = checked_outputs(output, json_output, force=force, formats=FORMATS)
     verbosity = Verbosity(quiet=quiet, verbose=False, color=color)
     if script is not None:
-        recording = _examined(script, budget, verbosity)
+        recording = examined(script, budget, verbosity)
     found, diagnosis = _prescription(recording, wanted)
     if wanted.apply and found.patch:
         from fitdoctor.cures.writing import write_patch
@@ -144,28 +143,6 @@ def _codes(text: str) -> tuple[str, ...]:
                 advice="fitdoctor rule --all",
             )
     return given
-
-
-def _undo(say: Say) -> int:
-    from fitdoctor.cures.writing import take_back
-
-    for file in take_back(Path.cwd()).files:
-        say(f"put back {file.path}")
-    return 0
-
-
-def _examined(script: Script, budget: float, verbosity: Verbosity) -> Path:
-    """Run the examination; the script's output goes to stderr, since stdout is for the patch."""
-    from fitdoctor.launch.launcher import end_like
-
-    check_target(script)
-    sys.stderr.flush()
-    path, outcome = record(script, RunOptions(budget_s=budget), verbosity, stdout=2)
-    if outcome.signal is not None and not outcome.overstayed:
-        end_like(outcome)  # Ctrl-C, or killed: nothing is changed after that
-    if outcome.code:
-        verbosity.say(f"the script ended with exit code {outcome.code}")
-    return path
 
 
 def _prescription(recording: Path | None, wanted: Wish) -> tuple[Prescription, Diagnosis]:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 NOT_PROVEN = 1
 
 
-def _progress_line(progress: Progress | str) -> str:
+def progress_line(progress: Progress | str) -> str:
+    """How far a proof is."""
     from fitdoctor.units import duration, gain
 
     if isinstance(progress, str):
@@ -109,7 +110,7 @@ def command(
     say = sayer(quiet=quiet)
 
     def tell(progress: Progress | str) -> None:
-        say(_progress_line(progress))
+        say(progress_line(progress))
 
     limits = Limits(precision / 100, budget, max_runs, steps, window)
     how = {"may_differ": may_differ, "check": not no_check}
@@ -175,7 +176,7 @@ def _prove_cures(
         recording=None if recording is None else recording_path(recording),
         trial=cures.pop("boost"),
         **cures,
-    )
+    ).proof
     if not script.module:
         keep(recordings_folder() or Path.cwd() / FOLDER_NAME, script.path, proof.to_json())
     return proof

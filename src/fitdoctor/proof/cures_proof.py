@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fitdoctor.contract.options import RunOptions, StepLimit
@@ -37,6 +37,15 @@ STORING_PATIENCE = 10.0
 STORING_S = 60.0
 
 
+@dataclass(frozen=True)
+class ProvenCures:
+    """The proof, and the changes that it is about."""
+
+    proof: Proof
+    patch: Patch
+    examined: Examined
+
+
 # Over 50 lines only by its arguments, which are the options of the command.
 def prove_cures(
     target: Side,
@@ -51,7 +60,8 @@ def prove_cures(
     tell: Tell,
     recording: Path | None = None,
     pack: str | None = None,
-) -> Proof:
+    check_each: bool = False,
+) -> ProvenCures:
     """Examine a script and prove what its cures gain.
 
     Args:
@@ -66,6 +76,7 @@ def prove_cures(
         tell: progress.
         recording: an examination of the same script, if there is one already.
         pack: the folder for cures that store data, which the cured side writes.
+        check_each: also drop a cure that, by itself, trains differently.
     """
     if recording is not None:
         examined = examined_before(target, recording)
@@ -82,19 +93,23 @@ def prove_cures(
         patch = kept_cures(examined, patch, folder, tell=tell, unsafe=unsafe, pack=pack)
     if not patch:
         unchecked = not_checked("nothing changed")
-        return Proof("not-proven", _nothing(examined, patch), Measured(), unchecked)
+        nothing = Proof("not-proven", _nothing(examined, patch), Measured(), unchecked)
+        return ProvenCures(nothing, patch, examined)
     for line in applied_lines(patch):
         tell(f"cure: {line}")
     prover = Prover(folder, limits, tell)
     one_by_one = each and len(patch.applied) > 1
-    sifted = _sifted(prover, examined, patch, of, tell) if one_by_one else Sifted[Finding]()
+    sifted = Sifted[Finding]()
+    if one_by_one:
+        sifted = _sifted(prover, examined, patch, of, tell, check=check_each)
     # Where nothing helps, that is what the proof of all of them says.
     helping = of(sifted.kept) if sifted.kept and sifted.dropped else patch
-    return replace(
+    proof = replace(
         _one(prover, examined, helping, may_differ=may_differ, check=check),
-        each=tuple((line_of(finding), proof) for finding, proof in sifted.alone),
+        each=tuple((line_of(finding), one) for finding, one in sifted.alone),
         dropped=tuple(map(line_of, sifted.dropped)),
     )
+    return ProvenCures(proof, helping, examined)
 
 
 def _sifted(
@@ -103,12 +118,14 @@ def _sifted(
     patch: Patch,
     of: Callable[[Sequence[Finding]], Patch],
     tell: Tell,
+    *,
+    check: bool,
 ) -> Sifted[Finding]:
     """Each cure alone, and beside the others where it shows nothing alone."""
 
     def alone(finding: Finding) -> Proof:
         tell(f"alone: {line_of(finding)}")
-        return _one(prover, examined, of([finding]), may_differ=True, check=False)
+        return _one(prover, examined, of([finding]), may_differ=not check, check=check)
 
     def added(others: Sequence[Finding], finding: Finding) -> Interval | None:
         tell(f"beside the others: {line_of(finding)}")

@@ -83,8 +83,8 @@ class _Measurement:
             return self._outcome("")
         if self.disturbed:
             return self._outcome(
-                f"other processes used this machine's cores during {self.disturbed} pairs of "
-                "runs; compare again when it is quiet"
+                f"other processes disturbed every pair of runs that was made ({self.disturbed}); "
+                "run it again on a quiet machine"
             )
         return self._outcome(
             f"the budget allowed {len(self.pairs)} pairs of runs; at least {LEAST_PAIRS} are "

@@ -40,7 +40,8 @@ def sift(
     proofs = [(cure, alone(cure)) for cure in cures]
     kept = [cure for cure, proof in proofs if proof.verdict == "proven"]
     for cure, proof in proofs:
-        gained = added(kept, cure) if kept and proof.verdict == "not-proven" else None
+        may_help = proof.verdict == "not-proven" and not proof.equivalence.is_different
+        gained = added(kept, cure) if kept and may_help else None
         # Where nothing was measured, there is no reason to drop it.
         if proof.verdict == "invalid" or (gained is not None and gained.low > LEAST_GAIN):
             kept.append(cure)

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from fitdoctor.cures.patch import Applied, Declined
+from fitdoctor.cures.patch import Applied, Declined, Patch
 from fitdoctor.cures.prescription import Prescription
 from fitdoctor.cures.source_text import digest
 from fitdoctor.findings.diagnosed import Diagnosis
@@ -34,21 +34,47 @@ def render_patch(
     found: Prescription, *, written: bool, width: int, color: bool, root: Path | None = None
 ) -> str:
     """The screen of `fitdoctor fix`: one row per finding, then the diff."""
-    console = Console(
+    console = _console(width, color=color)
+    with console.capture() as capture:
+        for line in _lines(found, written=written):
+            console.print(line, soft_wrap=True)
+        _print_diff(console, found.patch, root)
+    return capture.get()
+
+
+def render_diff(patch: Patch, *, width: int, color: bool) -> str:
+    """The diff alone."""
+    console = _console(width, color=color)
+    with console.capture() as capture:
+        _print_diff(console, patch, None)
+    return capture.get()
+
+
+def render_left_out(patch: Patch, *, width: int, color: bool) -> str:
+    """The findings that the patch does nothing about, and why."""
+    console = _console(width, color=color)
+    with console.capture() as capture:
+        for declined in patch.declined:
+            for line in _declined(declined):
+                console.print(line, soft_wrap=True)
+    return capture.get()
+
+
+def _console(width: int, *, color: bool) -> Console:
+    return Console(
         width=width,
         color_system="standard" if color else None,
         force_terminal=color,
         highlight=False,
         _environ={},
     )
-    with console.capture() as capture:
-        for line in _lines(found, written=written):
-            console.print(line, soft_wrap=True)
-        for text in found.patch.diff(root).splitlines():
-            is_name = text.startswith(("+++", "---"))
-            style = "bold" if is_name else _DIFF_STYLES.get(text[:1], "")
-            console.print(Text(without_controls(text), style=style), soft_wrap=True)
-    return capture.get()
+
+
+def _print_diff(console: Console, patch: Patch, root: Path | None) -> None:
+    for text in patch.diff(root).splitlines():
+        is_name = text.startswith(("+++", "---"))
+        style = "bold" if is_name else _DIFF_STYLES.get(text[:1], "")
+        console.print(Text(without_controls(text), style=style), soft_wrap=True)
 
 
 def _lines(found: Prescription, *, written: bool) -> Iterator[Text]:
