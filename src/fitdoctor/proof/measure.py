@@ -83,8 +83,9 @@ class _Measurement:
             return self._outcome("")
         if self.disturbed:
             return self._outcome(
-                f"other processes disturbed every pair of runs that was made ({self.disturbed}); "
-                "run it again on a quiet machine"
+                f"other processes disturbed {self.disturbed} of "
+                f"{self.disturbed + len(self.pairs)} pairs of runs, and at least {LEAST_PAIRS} "
+                "undisturbed ones are needed; run it again on a quiet machine"
             )
         return self._outcome(
             f"the budget allowed {len(self.pairs)} pairs of runs; at least {LEAST_PAIRS} are "
