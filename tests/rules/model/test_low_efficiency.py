@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from fitdoctor.contract.evidence.model import ChangedStep, Layers, MachineCeiling
 from fitdoctor.contract.evidence.operations import Operations, OperationTime
-from fitdoctor.contract.evidence.step import FrozenBatch, WithJit
+from fitdoctor.contract.evidence.step import FrozenBatch, WithJit, WithoutChecks
 from fitdoctor.diagnosis.one_cause import one_cause_each
+from fitdoctor.findings.edits import DropSetting
 from fitdoctor.findings.place import Where
 from fitdoctor.rules import all_rules
 from fitdoctor.rules.model.low_efficiency import RULE
@@ -64,6 +66,25 @@ def test_a_special_reason_is_better(rule: str) -> None:
     assert found is not None
     special = replace(found, rule=rule, how="tried")
     assert one_cause_each((found, special), all_rules()) == (special,)
+
+
+def unchecked(ns: float, **more: Any) -> WithoutChecks:
+    switch = "torch.autograd.set_detect_anomaly(True)"
+    return timed(WithoutChecks, ns, base_ns=(STEP,) * 8, switch=switch, **more)
+
+
+def test_silent_where_checks_cost_nothing() -> None:
+    assert RULE.detect(seen(unchecked(19 * MS))) is None
+
+
+def test_checks_that_were_left_on_are_tried_off() -> None:
+    found = RULE.detect(seen(unchecked(8 * MS, file="/u/train.py", line=4)))
+    assert found is not None
+    assert found.gain.value == pytest.approx(2.5, rel=0.05)
+    assert (found.how, found.cure.safety) == ("tried", "safe")
+    assert found.where == Where("/u/train.py", 4)
+    (edit,) = found.cure.edits
+    assert isinstance(edit, DropSetting) and edit.names == ("set_detect_anomaly",)
 
 
 def test_fires_on_very_many_operations_with_a_bound() -> None:

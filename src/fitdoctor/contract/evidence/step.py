@@ -94,6 +94,16 @@ class WithJit(TimedBeside):
     """The step compiled by XLA, where it is not."""
 
 
+@result("without_checks")
+@dataclass(frozen=True, kw_only=True)
+class WithoutChecks(TimedBeside):
+    """The step without the checks that a debugging switch makes on every operation."""
+
+    switch: str  # as it is written in a script
+    file: str | None = None
+    line: int | None = None
+
+
 @result("graph_trial")
 @dataclass(frozen=True, kw_only=True)
 class CompiledFit(Timed):

@@ -16,11 +16,14 @@ computes on single rows or positions, or builds large intermediate arrays, has t
   starting operations (their number times the best time to start one), or layers that are no kernels
   of the framework and reach less than ${FAR_BELOW:percent} of the machine's rate;
 - Keras's own layers count as what they need, except for recurrent ones and grouped convolutions:
-  the framework has no faster kernel for them.
+  the framework has no faster kernel for them;
+- or: checks of every operation were left on (anomaly mode of torch, NaN checks of JAX or
+  TensorFlow), and with them off, in turns, the step was ${WORTH_CHANGE:gain} faster or more.
 
 ## Predicted gain
-Where XLA was tried and is faster: the measured step. Otherwise a bound: the step if that time were
-not there. What of it can be had is not known; the message says what was tried.
+Where the checks were tried off, or XLA on, and that is faster: the measured step. Otherwise a
+bound: the step if that time were not there. What of it can be had is not known; the message says
+what was tried.
 
 ## Example
 ```python
@@ -35,7 +38,8 @@ class PerPosition(keras.layers.Layer):
 ```
 
 ## Fix safety
-Advice, and `jit_compile=True` where it was tried (other rounding: unsafe).
+Checks off: the same arithmetic (safe). `jit_compile=True` where it was tried: other rounding
+(unsafe). Otherwise advice.
 
 ## When not to
 The operations are as large as the model allows: a larger batch is all that is left (HO002).
@@ -49,10 +53,10 @@ from fitdoctor.analysis.leaves import Leaf, leaves_of
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.model import MachineCeiling
 from fitdoctor.contract.evidence.operations import Operations
-from fitdoctor.contract.evidence.step import WithJit
-from fitdoctor.findings.edits import Edit, SetKeyword
+from fitdoctor.contract.evidence.step import WithJit, WithoutChecks
+from fitdoctor.findings.edits import DropSetting, Edit, SetKeyword
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import Where
+from fitdoctor.findings.place import Where, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
 from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
@@ -95,7 +99,32 @@ class LowEfficiency(Rule):
     )
 
     def detect(self, view: View) -> Finding | None:
-        """Many small operations, or slow layers, in a compiled step of its own."""
+        """Checks left on; many small operations, or slow layers, in a step of its own."""
+        return self._checked(view) or self._slow(view)
+
+    def _checked(self, view: View) -> Finding | None:
+        """Every operation is checked for the sake of debugging."""
+        trial = view.found(WithoutChecks)
+        tried = tried_change(view, view.left_by(WithoutChecks), WORTH_CHANGE)
+        if trial is None or tried is None:
+            return None
+        place = place_of(trial)
+        return self.finding(
+            view,
+            f"{trial.switch} checks every operation: "
+            + tried.in_words("with these checks", "without them"),
+            Cure(
+                "safe",
+                f"remove {trial.switch}: it is for debugging",
+                at(place, DropSetting, _names_of(trial.switch)),
+            ),
+            saves=tried.saves,
+            where=place,
+            evidence=tried.evidence("unchecked_ns"),
+            how="tried",
+        )
+
+    def _slow(self, view: View) -> Finding | None:
         seen = view.found(Operations)
         if seen is None or view.frozen is None or view.is_group:
             return None
@@ -132,6 +161,12 @@ class LowEfficiency(Rule):
             evidence=evidence,
             how="bound",
         )
+
+
+def _names_of(switch: str) -> tuple[str, ...]:
+    """What a statement that makes the setting is known by."""
+    quoted = switch.split('"')
+    return (quoted[1],) if len(quoted) > 1 else (switch.partition("(")[0].split(".")[-1],)
 
 
 def excess_of(view: View, seen: Operations) -> Excess:

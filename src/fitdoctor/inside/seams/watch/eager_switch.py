@@ -37,11 +37,21 @@ def eager_switch(backend: str) -> Switch | None:
 
 
 def place_of_switch(switch: Switch) -> Place | None:
-    """The first line of the user's loaded files that names it.
+    """The first line of the user's loaded files that names it."""
+    return place_of_word(switch.name)
+
+
+def place_of_word(setting: str) -> Place | None:
+    """The first line of the user's loaded files that makes a setting.
 
     The call is long over when a recording begins to ask, so its source is searched.
+
+    Args:
+        setting: as it is written: a call, its name, or `config.update("name", ...)`.
     """
-    word = switch.name.split(".")[-1].partition("(")[0].removeprefix("jax_")
+    quoted = setting.split('"')
+    name = quoted[1] if len(quoted) > 1 else setting.split(".")[-1].partition("(")[0]
+    word = name.removeprefix("jax_")
     files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     for file in sorted(f for f in files if f and f.endswith(".py") and is_user_file(f)):
         try:
