@@ -14,6 +14,7 @@ from rich.text import Text
 from fitdoctor.findings.diagnosed import DiagnosedWorkload
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
+from fitdoctor.report.gain_words import gain_size, gain_words, how_words
 from fitdoctor.report.step_time import time_text
 from fitdoctor.report.text import clean, place, shorten_left
 from fitdoctor.units import gain
@@ -62,8 +63,8 @@ def _row(finding: Finding, workload: DiagnosedWorkload, cwd: str | None) -> _Row
         mark=MARKS[finding.cure.safety],
         name=set_cell_size(clean(finding.name), MAX_NAME).rstrip(),
         place=place(where.file, where.line, cwd=cwd) if where else "",
-        after=_after(workload, finding.gain),
-        gain=gain(finding.gain),
+        after=("≥ " if finding.how == "bound" else "") + _after(workload, finding.gain),
+        gain=gain_size(finding),
     )
 
 
@@ -129,12 +130,18 @@ def partly(finding: Finding) -> str:
     if part is None:
         return ""
     option = " --unsafe" if part.cure.safety == "unsafe" else ""
-    return f"{part.cure.summary}: {gain(part.gain)} (fitdoctor fix{option})"
+    return f"{part.cure.summary}: {gain_words(part)} (fitdoctor fix{option})"
+
+
+def _cure(finding: Finding) -> str:
+    """The cure, and whether it ran here or its gain is estimated; of a bound its size says it."""
+    summary, how = finding.cure.summary, how_words(finding)
+    return f"{summary} (gain {how})" if summary and how else summary
 
 
 def _details(finding: Finding, *, verbose: bool) -> Iterator[RenderableType]:
-    texts = [("why", finding.message), ("cure", finding.cure.summary), ("edit", partly(finding))]
-    texts += [("or", f"{one.cure.summary}: {gain(one.gain)}") for one in finding.also]
+    texts = [("why", finding.message), ("cure", _cure(finding)), ("edit", partly(finding))]
+    texts += [("or", f"{one.cure.summary}: {gain_words(one)}") for one in finding.also]
     for word, text in texts:
         if clean(text):
             yield _detail(word, clean(text))

@@ -15,6 +15,7 @@ from fitdoctor.cures.source_text import digest
 from fitdoctor.findings.diagnosed import Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.report.findings_table import MARKS
+from fitdoctor.report.gain_words import gain_words
 from fitdoctor.report.text import clean, place, without_controls
 from fitdoctor.units import gain
 
@@ -107,7 +108,7 @@ def _head(finding: Finding) -> Text:
         (f"{clean(finding.rule)} {MARKS[finding.cure.safety]:<3} ", "bold"),
         f"{clean(finding.name)} ",
         (where, "cyan"),
-        (f"  {gain(finding.gain)}", "green"),
+        (f"  {gain_words(finding)}", "green"),
     )
 
 

@@ -16,6 +16,7 @@ from rich.text import Text
 from fitdoctor.contract.codec import encode
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Health
 from fitdoctor.report.findings_table import findings_table
+from fitdoctor.report.gain_words import gain_words
 from fitdoctor.report.over_time import over_time
 from fitdoctor.report.step_time import step_time
 from fitdoctor.report.text import clean, place
@@ -184,7 +185,7 @@ def _workload(
         yield ""
         yield Padding("No finding: nothing that was measured would make this faster.", (0, 0, 0, 2))
         for option in workload.options:
-            words = f"option: {clean(option.cure.summary)}: {gain(option.gain)}"
+            words = f"option: {clean(option.cure.summary)}: {gain_words(option)}"
             yield Padding(Text(words, style="dim"), (0, 0, 0, 2))
     for reason in workload.not_measured:
         yield Padding(Text(f"not measured: {clean(reason)}", style="dim"), (0, 0, 0, 2))

@@ -12,6 +12,7 @@ from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Part
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.report.findings_table import partly
+from fitdoctor.report.gain_words import gain_words
 from fitdoctor.report.html.account_bar import BarPart, account_bar
 from fitdoctor.report.html.finding_diffs import Line, finding_diff
 from fitdoctor.report.html.pipeline_picture import PipelinePicture, pipeline_picture
@@ -41,6 +42,7 @@ class FindingCard:
     safety_words: str
     edits: tuple[tuple[str, str], ...]  # place, instruction
     diff: tuple[Line, ...]  # none where there is no automatic fix
+    gain: str  # with how it is known
     after: str
     interval: tuple[float, float, float] | None  # low, value, high of the remaining step, 0..1
     evidence: tuple[tuple[str, str], ...]
@@ -130,6 +132,7 @@ def _card(
             for edit in finding.as_edited.cure.edits
         ),
         diff=diff,
+        gain=gain_words(finding),
         after=_after(workload, finding.gain),
         interval=_left(finding.gain),
         evidence=tuple((str(key), _evidence(value)) for key, value in finding.evidence.items()),

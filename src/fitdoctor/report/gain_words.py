@@ -1,0 +1,23 @@
+"""A finding's gain, and how it is known."""
+
+from __future__ import annotations
+
+from fitdoctor.findings.finding import Finding
+from fitdoctor.units import factor, gain
+
+
+def how_words(finding: Finding) -> str:
+    """How the gain is known; of a bound its size says enough."""
+    return {"tried": "tried here", "modelled": "estimated", "bound": ""}[finding.how]
+
+
+def gain_size(finding: Finding) -> str:
+    """As in `2.4× (1.9–2.6)`, or `at most 3.9×`."""
+    if finding.how == "bound":
+        return f"at most {factor(finding.gain.high)}×"
+    return gain(finding.gain)
+
+
+def gain_words(finding: Finding) -> str:
+    """Both, as in `2.4× (1.9–2.6), estimated`."""
+    return ", ".join(filter(None, (gain_size(finding), how_words(finding))))
