@@ -142,6 +142,38 @@ def test_what_no_rule_explains_is_not_healthy() -> None:
     assert "no rule names the cause" in judged.sentence
 
 
+def profiled_fit(outside_ns: float, idle_ns: float, operations: float = 300.0):
+    """100 ms steps of a convolution, something outside of the layers, and idle time."""
+    conv = OperationTime(op="Conv2D", layer="a", within="a", ns=100 * MS - outside_ns - idle_ns)
+    rows = (conv, OperationTime(op="Mul", ns=outside_ns))
+    profile = Operations(5, 100.0 * MS, idle_ns, operations, rows=rows, kernels=("a",))
+    ceiling = MachineCeiling(flops_per_s=50e9, bytes_per_s=10e9, op_start_ns=2000.0)
+    found = [timed(FrozenBatch, 99 * MS), profile, ceiling]
+    made = fit_workload(period=100 * MS, step=99 * MS, found=found)
+    return diagnose(recording(made), rules=[]).workloads[0]
+
+
+def test_an_ordinary_loss_is_no_reason_to_doubt() -> None:
+    assert profiled_fit(20 * MS, 2 * MS).verdict == "at-ceiling"
+
+
+def test_most_of_a_step_outside_of_the_layers_is_not_healthy() -> None:
+    judged = profiled_fit(70 * MS, 2 * MS)
+    assert judged.verdict == "compute-bound"
+    assert "loss, metrics and the rest" in judged.sentence
+
+
+def test_idle_time_that_starts_cannot_explain_belongs_to_the_operations() -> None:
+    judged = profiled_fit(0, 40 * MS)  # 300 starts of 2 µs are 0.6 ms
+    assert judged.verdict == "at-ceiling"
+    starting = [row for row in judged.account if row.what == "between operations"]
+    assert sum(row.ns for row in starting) < 10 * MS
+
+
+def test_idle_time_of_very_many_operations_is_not_healthy() -> None:
+    assert profiled_fit(0, 40 * MS, operations=20_000).verdict == "compute-bound"
+
+
 def test_the_json_has_every_row() -> None:
     seen = view(fit_workload(wait=5 * MS, step=4 * MS))
     first = account_of(seen, [finding("IN002", input_wait=5 * MS)])[0].to_json()

@@ -9,6 +9,7 @@ import pytest
 from fake_context import MS, FakeModel, fake_call, fake_context, probe_named, quick_windows
 
 from fitdoctor.contract.evidence.model import Layers, LayerTime
+from fitdoctor.contract.evidence.operations import Operations, OperationTime
 from fitdoctor.inside.lab.probe import NotAvailable, probes_of
 from fitdoctor.inside.lab.probes import (
     changed_copies,
@@ -147,6 +148,10 @@ class TestChangedSteps:
         long = context(30, layer())
         long.recorder.compiled_with = {long.fit.model: {"metrics": ["mae"]}}
         assert not changed("without_metrics").wanted(long)
+        outside = (OperationTime(op="Cumsum", ns=30e6),)
+        long.keep(Operations(5, 30e6, 0.0, 99.0, outside), "operations")
+        assert changed("without_metrics").wanted(long)
+        del long.results["operations"]
         long.recorder.compiled_with = {long.fit.model: {"metrics": [Own()]}}
         assert changed("without_metrics").wanted(long)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from fitdoctor.analysis.decompositions import is_decomposition
 from fitdoctor.analysis.loop_parts import OWN_CODE
 from fitdoctor.analysis.step_rows import OPTIMIZER, REST, step_rows
 from fitdoctor.analysis.view import View
@@ -20,6 +21,11 @@ from fitdoctor.contract.places import CodeLine
 SMALL_SHARE = 0.03
 MOST_LEAVES = 12
 STARTING = "between operations"
+# Operations start up to this much more slowly in a step than one after another in a trial.
+STARTS_AT_MOST = 5.0
+# A loss and some metrics take less than this share of a step; more is not the ordinary rest.
+ORDINARY_REST = 0.3
+OUTSIDE_LAYERS = ", outside of every layer"
 AROUND = "around the step"
 WHOLE = "the training step"
 OTHERS = "the rest"
@@ -113,15 +119,20 @@ def _step(view: View, ns: float) -> list[Leaf]:
 
 def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
     """What the profiler saw, as shares of the step without it."""
-    whole = sum(row.ns for row in found.rows) + found.idle_ns
+    idle = _starting(view, found)
+    whole = sum(row.ns for row in found.rows) + idle
     if whole <= 0:
         return []
     scale = ns / whole
     by_layer: dict[tuple[str, bool], float] = {}
+    decompositions: dict[str, float] = {}
     outside = 0.0
     for row in found.rows:
         if row.within is None:
-            outside += row.ns * scale
+            if is_decomposition(row.op):
+                decompositions[row.op] = decompositions.get(row.op, 0.0) + row.ns * scale
+            else:
+                outside += row.ns * scale
             continue
         # Of a layer of the user's, what Keras's own layers in it do are kernels.
         is_kernel = row.layer in found.kernels
@@ -132,12 +143,29 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
         _layer_leaf(view, name, time, is_kernel=is_kernel)
         for (name, is_kernel), time in by_layer.items()
     ]
+    pieces += [Leaf("step", f"{op}{OUTSIDE_LAYERS}", time) for op, time in decompositions.items()]
     update = view.timed(OptimizerUpdate)
     optimizer = min(outside, update.value) if update is not None else 0.0
     pieces.append(Leaf("step", OPTIMIZER, optimizer, is_kernel=True))
-    pieces.append(Leaf("step", REST, outside - optimizer, is_kernel=True))
-    pieces.append(Leaf("step", STARTING, found.idle_ns * scale, floor_ns=0.0))
+    pieces.append(_rest(outside - optimizer, ns))
+    pieces.append(Leaf("step", STARTING, idle * scale, floor_ns=0.0))
     return pieces
+
+
+def _starting(view: View, found: Operations) -> float:
+    """Time between operations, as far as starting them can take it.
+
+    The rest of it was some operation's: a profiler does not see all that a library's threads do.
+    """
+    ceiling = view.found(MachineCeiling)
+    if ceiling is None or not ceiling.op_start_ns:
+        return found.idle_ns
+    return min(found.idle_ns, STARTS_AT_MOST * found.count * ceiling.op_start_ns)
+
+
+def _rest(ns: float, step_ns: float) -> Leaf:
+    """Loss, metrics, and what the user's own step does: what it needs at least is not known."""
+    return Leaf("step", REST, ns, is_kernel=ns < ORDINARY_REST * step_ns)
 
 
 def _by_layer(view: View, ns: float) -> list[Leaf]:
@@ -151,8 +179,10 @@ def _by_layer(view: View, ns: float) -> list[Leaf]:
         if row.type:
             pieces.append(_layer_leaf(view, row.name, row.ns * ns / whole))
         else:
-            is_kernel = row.name == OPTIMIZER or row.name == REST
-            pieces.append(Leaf("step", row.name, row.ns * ns / whole, is_kernel=is_kernel))
+            spent = row.ns * ns / whole
+            is_kernel = row.name == OPTIMIZER
+            leaf = Leaf("step", row.name, spent, is_kernel=is_kernel)
+            pieces.append(_rest(spent, ns) if row.name == REST else leaf)
     return pieces
 
 

@@ -87,6 +87,49 @@ def test_checks_that_were_left_on_are_tried_off() -> None:
     assert isinstance(edit, DropSetting) and edit.names == ("set_detect_anomaly",)
 
 
+def convolutions(name: str, forward: int, backward: int) -> tuple[OperationTime, ...]:
+    both = {"layer": name, "within": name}
+    ns = 2 * MS  # of every pass
+    return (
+        OperationTime(op="Conv2D", ns=forward * ns, count=forward, **both),
+        OperationTime(
+            op="Conv2DBackpropFilter", backward=True, ns=backward * ns, count=backward, **both
+        ),
+        OperationTime(op="Conv2DBackpropInput", backward=True, ns=0, count=backward, **both),
+    )
+
+
+@pytest.mark.parametrize(("forward", "backward"), [(1, 1), (3, 3), (1, 2)])
+def test_silent_on_a_gradient_of_each_use_of_a_layer(forward: int, backward: int) -> None:
+    profile = operations(20, *convolutions("stem", forward, backward), kernels=("stem",))
+    assert RULE.detect(seen(ceiling(), profile)) is None
+
+
+def test_gradients_taken_one_loss_at_a_time() -> None:
+    profile = operations(40, *convolutions("stem", 1, 7), kernels=("stem",))
+    found = RULE.detect(seen(ceiling(), profile))
+    assert found is not None
+    assert found.how == "modelled"
+    # 14 of 20 ms are gradients, 2 of them needed.
+    assert found.gain.value == pytest.approx(20 / 8, rel=0.02)
+    assert "7 times" in found.message
+
+
+def test_silent_on_the_arithmetic_of_a_loss() -> None:
+    loss = OperationTime(op="log_softmax", ns=9 * MS)
+    assert RULE.detect(seen(ceiling(), operations(300, loss))) is None
+
+
+@pytest.mark.parametrize("op", ["svd", "_linalg_svd", "SelfAdjointEigV2", "sort", "TopKV2"])
+def test_a_decomposition_outside_of_every_layer_is_a_bound(op: str) -> None:
+    penalty = OperationTime(op=op, ns=12 * MS)
+    found = RULE.detect(seen(ceiling(), operations(300, penalty)))
+    assert found is not None
+    assert found.how == "bound"
+    assert found.gain.value == pytest.approx(20 / 8, rel=0.02)
+    assert f"{op}, outside of every layer, takes 12.0 ms" in found.message
+
+
 def test_fires_on_very_many_operations_with_a_bound() -> None:
     found = RULE.detect(seen(ceiling(), operations(5000)))
     assert found is not None

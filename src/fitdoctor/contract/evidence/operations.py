@@ -31,3 +31,14 @@ class Operations:
     rows: tuple[OperationTime, ...] = ()
     # Layers of Keras's own that are a few operations each: no recurrence, nothing of the user's.
     kernels: tuple[str, ...] = ()
+
+    @property
+    def whole_ns(self) -> float:
+        """One step under the profiler, as its pieces."""
+        return sum(row.ns for row in self.rows) + self.idle_ns
+
+    @property
+    def outside_share(self) -> float:
+        """Of a step, operations in no layer: loss, metrics, optimizer, the user's own."""
+        outside = sum(row.ns for row in self.rows if row.within is None)
+        return outside / self.whole_ns if self.whole_ns > 0 else 0.0

@@ -14,16 +14,19 @@ computes on single rows or positions, or builds large intermediate arrays, has t
   rates were measured (`fitdoctor machine`);
 - at least ${WORTH_SHARE:percent} of the training is time of these steps above what they need:
   starting operations (their number times the best time to start one), or layers that are no kernels
-  of the framework and reach less than ${FAR_BELOW:percent} of the machine's rate;
+  of the framework and reach less than ${FAR_BELOW:percent} of the machine's rate, or matrix
+  decompositions and sorting outside of every layer;
 - Keras's own layers count as what they need, except for recurrent ones and grouped convolutions:
   the framework has no faster kernel for them;
+- or: layers are gone back through ${SURELY_SEVERAL} times or more for every time that they
+  are computed, by the number of their matrix products and convolutions;
 - or: checks of every operation were left on (anomaly mode of torch, NaN checks of JAX or
   TensorFlow), and with them off, in turns, the step was ${WORTH_CHANGE:gain} faster or more.
 
 ## Predicted gain
-Where the checks were tried off, or XLA on, and that is faster: the measured step. Otherwise a
-bound: the step if that time were not there. What of it can be had is not known; the message says
-what was tried.
+Where the checks were tried off, or XLA on, and that is faster: the measured step. For gradients
+that are taken several times: the step with one pass (modelled). Otherwise a bound: the step if that
+time were not there. What of it can be had is not known; the message says what was tried.
 
 ## Example
 ```python
@@ -47,11 +50,10 @@ The operations are as large as the model allows: a larger batch is all that is l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from fitdoctor.analysis.leaves import Leaf, leaves_of
+from fitdoctor.analysis import excess as excess_of_step, gradient_passes as passes_of_step
+from fitdoctor.analysis.excess import Excess, excess_of
+from fitdoctor.analysis.gradient_passes import gradient_passes
 from fitdoctor.analysis.view import View
-from fitdoctor.contract.evidence.model import MachineCeiling
 from fitdoctor.contract.evidence.operations import Operations
 from fitdoctor.contract.evidence.step import WithJit, WithoutChecks
 from fitdoctor.findings.edits import DropSetting, Edit, SetKeyword
@@ -66,30 +68,14 @@ from fitdoctor.units import duration, percent
 
 # Time above what is needed must be this share of the training to be worth a finding.
 WORTH_SHARE = 0.3
-# A layer of the user's own that reaches more than this of the machine's rate is well written.
-FAR_BELOW = 0.1
-
-
-@dataclass(frozen=True)
-class Excess:
-    """Time of a step above what it needs."""
-
-    starting_ns: float
-    slow_layers: tuple[Leaf, ...]
-
-    @property
-    def layers_ns(self) -> float:
-        return sum(one.ns - (one.floor_ns or 0.0) for one in self.slow_layers)
-
-    @property
-    def ns(self) -> float:
-        """Operations of slow layers are started too: the larger of the two counts once."""
-        return max(self.starting_ns, self.layers_ns)
+# Shares under a profiler are roughly those without it.
+LEAST_OF_IT, MOST_OF_IT = 0.67, 1.1
 
 
 class LowEfficiency(Rule):
     summary = "the step takes far longer than its arithmetic needs"
     safety = "advice"
+    numbers_from = (excess_of_step, passes_of_step)
     # Each of these is a special reason for the same time.
     explained_by = frozenset(
         {
@@ -100,7 +86,7 @@ class LowEfficiency(Rule):
 
     def detect(self, view: View) -> Finding | None:
         """Checks left on; many small operations, or slow layers, in a step of its own."""
-        return self._checked(view) or self._slow(view)
+        return self._checked(view) or self._several_gradients(view) or self._slow(view)
 
     def _checked(self, view: View) -> Finding | None:
         """Every operation is checked for the sake of debugging."""
@@ -124,6 +110,27 @@ class LowEfficiency(Rule):
             how="tried",
         )
 
+    def _several_gradients(self, view: View) -> Finding | None:
+        """Layers are gone back through several times for each time that they are computed."""
+        seen = view.found(Operations)
+        passes = gradient_passes(seen) if seen is not None else None
+        if seen is None or passes is None or view.frozen is None:
+            return None
+        share = min(1.0, passes.needless_ns / max(1.0, seen.whole_ns))
+        needless = Interval(share, share * LEAST_OF_IT, min(1.0, share * MOST_OF_IT))
+        tried = tried_change(view, Interval.exact(1.0).minus(needless), WORTH_CHANGE)
+        if tried is None:
+            return None
+        return self.finding(
+            view,
+            f"gradients go back through {passes.layers} layers {passes.passes:.0f} times for every "
+            f"time that these are computed, {percent(share)} of the step more than one pass",
+            Cure("advice", "add the losses up, each times its weight, and take one gradient"),
+            saves=tried.saves,
+            evidence={"passes": round(passes.passes, 1), "needless_share": round(share, 3)},
+            how="modelled",
+        )
+
     def _slow(self, view: View) -> Finding | None:
         seen = view.found(Operations)
         if seen is None or view.frozen is None or view.is_group:
@@ -138,6 +145,7 @@ class LowEfficiency(Rule):
             "operations": round(seen.count),
             "starting_ns": round(excess.starting_ns),
             "slow_layers_ns": round(excess.layers_ns),
+            "decompositions_ns": round(excess.decompositions_ns),
             "step_ns": round(view.frozen.value),
         }
         if jit is not None:
@@ -169,25 +177,14 @@ def _names_of(switch: str) -> tuple[str, ...]:
     return (quoted[1],) if len(quoted) > 1 else (switch.partition("(")[0].split(".")[-1],)
 
 
-def excess_of(view: View, seen: Operations) -> Excess:
-    """What the step takes beyond its needs."""
-    step = view.parts.get("step", 0.0)
-    inside = min(step, view.frozen.value) if view.frozen is not None else step
-    ceiling = view.found(MachineCeiling)
-    start = ceiling.op_start_ns if ceiling is not None and ceiling.op_start_ns else 0.0
-    leaves = leaves_of(view, {"step": inside}) if inside > 0 else ()
-    slow = tuple(one for one in leaves if _is_slow(one))
-    return Excess(min(inside, seen.count * start), slow)
-
-
-def _is_slow(leaf: Leaf) -> bool:
-    if leaf.is_kernel or leaf.layer is None or leaf.floor_ns is None:
-        return False
-    return leaf.floor_ns < FAR_BELOW * leaf.ns
-
-
 def _message(view: View, seen: Operations, excess: Excess) -> str:
     step = duration(view.frozen.value) if view.frozen is not None else "a step"
+    if excess.ns == excess.decompositions_ns:
+        top = max(excess.decompositions, key=lambda one: one.ns)
+        return (
+            f"{top.what}, takes {duration(top.ns)} of a step of {step}: a loss, a metric or your "
+            "own step asks for it"
+        )
     if excess.layers_ns > excess.starting_ns:
         slow = max(excess.slow_layers, key=lambda one: one.ns)
         rate = (slow.floor_ns or 0.0) / max(1.0, slow.ns)
@@ -212,6 +209,8 @@ def _what_was_tried(view: View) -> str:
 
 
 def _advice(excess: Excess) -> str:
+    if excess.ns == excess.decompositions_ns:
+        return "do it every Nth step, or with something cheaper: a norm, a random draw, a sum"
     if excess.layers_ns > excess.starting_ns:
         return "write it with operations on the whole batch, without loops over rows or positions"
     return "fewer, larger operations: a larger batch, whole sequences at once, a compiled step"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from fitdoctor.contract.evidence.model import ChangedStep
+from fitdoctor.contract.evidence.operations import Operations
 from fitdoctor.contract.limits import LARGE_TABLE_WEIGHTS
 from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns, step_under
 from fitdoctor.inside.lab.apparatus.layer_cost import costliest_layer, timed_layers
@@ -25,8 +26,10 @@ from fitdoctor.inside.seams.models.contexts import (
 )
 from fitdoctor.inside.seams.models.native_recurrence import replaceable, with_native_recurrence
 
-# Metrics cost at most a few milliseconds; on longer steps they are no cause.
+# Metrics cost at most a few milliseconds; on longer steps they are a cause only where the profiler
+# saw this share of the step outside of the layers.
 METRICS_STEP_NS = 30_000_000
+OUTSIDE_SHARE = 0.15
 # Half precision speeds up arithmetic; shorter steps have little of it.
 PRECISION_STEP_NS = 3_000_000
 LOW_PRECISION = ("float16", "bfloat16")
@@ -63,7 +66,7 @@ def _updates_large_table(context: Context, _: float) -> bool:
 
 
 def _may_metrics_matter(context: Context, step_ns: float) -> bool:
-    """Keras's own metrics cost little beside a long step; the user's may cost anything."""
+    """Most of Keras's own metrics cost little beside a long step; some, and the user's, do not."""
     if context.call is None:
         return False
     given = context.recorder.compiled_with.get(context.model) or {}
@@ -71,7 +74,9 @@ def _may_metrics_matter(context: Context, step_ns: float) -> bool:
     if not metrics:
         return False
     users = any(is_users_code(metric, "update_state") for metric in batches.leaves(metrics))
-    return step_ns < METRICS_STEP_NS or users
+    seen = context.found(Operations)
+    is_much_outside = seen is not None and seen.outside_share >= OUTSIDE_SHARE
+    return step_ns < METRICS_STEP_NS or users or is_much_outside
 
 
 class Change(NamedTuple):

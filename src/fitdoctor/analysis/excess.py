@@ -1,0 +1,53 @@
+"""What a step takes above what its arithmetic needs, by what it goes into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fitdoctor.analysis.leaves import OUTSIDE_LAYERS, Leaf, leaves_of
+from fitdoctor.analysis.view import View
+from fitdoctor.contract.evidence.model import MachineCeiling
+from fitdoctor.contract.evidence.operations import Operations
+
+# A layer of the user's own that reaches more than this of the machine's rate is well written.
+FAR_BELOW = 0.1
+
+
+@dataclass(frozen=True)
+class Excess:
+    """Time of a step above what it needs."""
+
+    starting_ns: float
+    slow_layers: tuple[Leaf, ...]
+    decompositions: tuple[Leaf, ...] = ()
+
+    @property
+    def layers_ns(self) -> float:
+        return sum(one.ns - (one.floor_ns or 0.0) for one in self.slow_layers)
+
+    @property
+    def ns(self) -> float:
+        """Operations of slow layers are started too: the larger of the two counts once."""
+        return max(self.starting_ns, self.layers_ns, self.decompositions_ns)
+
+    @property
+    def decompositions_ns(self) -> float:
+        return sum(one.ns for one in self.decompositions)
+
+
+def excess_of(view: View, seen: Operations) -> Excess:
+    """What the step takes beyond its needs."""
+    step = view.parts.get("step", 0.0)
+    inside = min(step, view.frozen.value) if view.frozen is not None else step
+    ceiling = view.found(MachineCeiling)
+    start = ceiling.op_start_ns if ceiling is not None and ceiling.op_start_ns else 0.0
+    leaves = leaves_of(view, {"step": inside}) if inside > 0 else ()
+    slow = tuple(one for one in leaves if _is_slow(one))
+    outside = tuple(one for one in leaves if one.what.endswith(OUTSIDE_LAYERS))
+    return Excess(min(inside, seen.count * start), slow, outside)
+
+
+def _is_slow(leaf: Leaf) -> bool:
+    if leaf.is_kernel or leaf.layer is None or leaf.floor_ns is None:
+        return False
+    return leaf.floor_ns < FAR_BELOW * leaf.ns
