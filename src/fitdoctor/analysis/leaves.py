@@ -15,6 +15,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract.evidence.model import MachineCeiling, OptimizerUpdate
 from fitdoctor.contract.evidence.operations import Operations
+from fitdoctor.contract.limits import MANY_CALLS
 from fitdoctor.contract.places import CodeLine
 
 # Pieces below this share of their part are one leaf together.
@@ -124,6 +125,7 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
     if whole <= 0:
         return []
     scale = ns / whole
+    calls: dict[str | None, int] = {layer.name: layer.calls for layer in view.layers}
     by_layer: dict[tuple[str, bool], float] = {}
     decompositions: dict[str, float] = {}
     outside = 0.0
@@ -134,8 +136,9 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
             else:
                 outside += row.ns * scale
             continue
-        # Of a layer of the user's, what Keras's own layers in it do are kernels.
-        is_kernel = row.layer in found.kernels
+        # Of a layer of the user's, what Keras's own layers in it do are kernels, unless it calls
+        # them again and again on little.
+        is_kernel = row.layer in found.kernels and calls.get(row.layer, 1) < MANY_CALLS
         by_layer[row.within, is_kernel] = (
             by_layer.get((row.within, is_kernel), 0.0) + row.ns * scale
         )

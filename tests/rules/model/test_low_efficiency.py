@@ -123,7 +123,8 @@ def test_silent_on_the_arithmetic_of_a_loss() -> None:
 @pytest.mark.parametrize("op", ["svd", "_linalg_svd", "SelfAdjointEigV2", "sort", "TopKV2"])
 def test_a_decomposition_outside_of_every_layer_is_a_bound(op: str) -> None:
     penalty = OperationTime(op=op, ns=12 * MS)
-    found = RULE.detect(seen(ceiling(), operations(300, penalty)))
+    others = OperationTime(op="Mul", ns=8 * MS)
+    found = RULE.detect(seen(ceiling(), operations(300, penalty, others)))
     assert found is not None
     assert found.how == "bound"
     assert found.gain.value == pytest.approx(20 / 8, rel=0.02)
@@ -147,6 +148,16 @@ def test_fires_on_a_slow_layer_of_the_users_own_at_its_place() -> None:
     assert found.where == Where("/u/m.py", 7)
     assert "pairs (Pairs) takes 16.0 ms" in found.message
     assert found.gain.value == pytest.approx(20 / 4.06, rel=0.02)
+
+
+def test_fires_on_keras_own_layers_that_are_called_again_and_again() -> None:
+    block = layer("block", 2 * MS, alone=18 * MS, type="Block", is_user=True)
+    dense = layer("dense", 7 * MS, type="Dense", inside="block", calls=168)
+    profile = operations(300, row("block", 18 * MS, "dense"), kernels=("dense",))
+    found = RULE.detect(seen(ceiling(), Layers((block, dense)), profile))
+    assert found is not None
+    assert found.how == "bound"
+    assert "block (Block)" in found.message
 
 
 def test_what_was_tried_without_gain_is_said() -> None:

@@ -9,6 +9,7 @@ from fitdoctor.contract.evidence.step import LoopAlone
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.contract.places import CallLine
 from fitdoctor.diagnosis.one_cause import one_cause_each
+from fitdoctor.findings.place import Where
 from fitdoctor.rules import all_rules
 from fitdoctor.rules.model.slow_layer import RULE
 from synthetic import MS, copies, layer, model_view, timed
@@ -104,6 +105,22 @@ class TestOneCall:
         assert "18 times" in found.message
         assert found.gain.value == pytest.approx(20 / 4, rel=0.05)  # 18 of 20 ms become 2
         assert found.evidence["one_call_ns"] == 2 * MS
+
+    def test_layers_that_one_loop_calls_are_cured_together(self) -> None:
+        # A loop over time steps in a layer of the user's: 18 of 20 ms, its own Python 2 of 12.
+        mine = {"is_user": True, "file": "/u/m.py", "line": 7}
+        block = layer("block", 2 * MS, alone=18 * MS, type="Block", **mine)
+        dense = layer("dense", 6 * MS, inside="block", calls=168)
+        norm = layer("norm", 4 * MS, inside="block", calls=168)
+        rest = layer("softmax", 0.1 * MS, inside="block", calls=1)
+        one = timed(OneCall, 0.2 * MS, layer="dense", calls=168)
+        found = RULE.detect(model_view(block, dense, norm, rest, found=[one]))
+        assert found is not None
+        assert found.where == Where("/u/m.py", 7)
+        # 10 of the block's 12 ms are in the two layers.
+        assert found.gain.value == pytest.approx(20 / (20 - 18 * 10 / 12.1), rel=0.05)
+        assert found.how == "modelled"
+        assert "dense (Dense) (and 1 more beside it) is called 168 times" in found.message
 
 
 class TestMapped:

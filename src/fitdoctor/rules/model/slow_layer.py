@@ -143,31 +143,34 @@ class SlowLayer(Rule):
         if tried is None or together is None:
             return None
         layer = next((one for one in view.layers if one.name == tried.layer), None)
-        if layer is None or layer.step is None:
+        if layer is None:
             return None
-        saved = saved_of_layer(view, layer, together.divided_by(layer.step))
-        if gain(view.costs.total, saved).value < WORTH_CHANGE:
+        alike = _called_together(view, layer)
+        saved = _saved_by_one_call(view, layer, together, alike)
+        if saved is None or gain(view.costs.total, saved).value < WORTH_CHANGE:
             return None
+        others = f" (and {len(alike) - 1} more beside it)" if len(alike) > 1 else ""
         return self.finding(
             view,
-            f"the layer {layer.name} ({layer.type}) is called {layer.calls} times in every "
-            f"step, {duration(layer.step.value)} together; one call on all of it takes "
+            f"the layer {layer.name} ({layer.type}){others} is called {layer.calls} times in every "
+            f"step, {duration(layer.step_ns)} together; one call on all of it takes "
             f"{duration(together.value)}",
             Cure(
                 self.safety,
                 "call it once: reshape what the loop runs over into the batch, and back "
                 "afterwards (or keras.layers.TimeDistributed)",
             ),
-            where=layer_place(view, layer),
+            where=layer_place(view, layer if layer.step is not None else _outer(view, layer)),
             saves={"step": saved},
             evidence={
                 "layer": layer.name,
                 "type": layer.type,
                 "calls": layer.calls,
-                "layer_ns": round(layer.step.value),
+                "layer_ns": round(layer.step_ns),
                 "one_call_ns": round(together.value),
+                "called_together": len(alike),
             },
-            how="tried",
+            how="tried" if len(alike) == 1 else "modelled",
         )
 
     def _slow(self, view: View) -> Finding | None:
@@ -198,6 +201,44 @@ class SlowLayer(Rule):
             },
             how="tried" if _is_grouped(slow) else "bound",
         )
+
+
+def _outer(view: View, layer: LayerCost) -> LayerCost:
+    """The layer that it is called in, where that was timed alone instead of it."""
+    if layer.step is None:
+        timed = (one for one in view.layers if one.name == layer.inside and one.step is not None)
+        return next(timed, layer)
+    return layer
+
+
+def _called_together(view: View, layer: LayerCost) -> list[LayerCost]:
+    """The layers that one loop calls: in the same layer, and as often."""
+    if layer.step is not None or layer.inside is None:
+        return [layer]
+    inner = (one for one in view.layers if one.inside == layer.inside)
+    return [one for one in inner if one.calls == layer.calls]
+
+
+def _saved_by_one_call(
+    view: View, layer: LayerCost, together: Interval, alike: list[LayerCost]
+) -> Interval | None:
+    """None where neither the layer nor the one that calls it was timed alone.
+
+    What was tried on one layer is taken to hold for those that the same loop calls; at least its
+    own time is saved.
+    """
+    outer = _outer(view, layer)
+    if outer.step is None or layer.step_ns <= 0:
+        return None
+    left = together.divided_by(Interval.exact(layer.step_ns))
+    if outer is layer:
+        return saved_of_layer(view, layer, left)
+    inside = [one for one in view.layers if one.inside == outer.name]
+    whole = outer.ns + sum(one.ns for one in inside)
+    most = sum(one.ns for one in alike) / whole if whole > 0 else 0.0
+    least = layer.ns / whole if whole > 0 else 0.0
+    gone = Interval(most, least, most).times(Interval.exact(1.0).minus(left))
+    return saved_of_layer(view, outer, Interval.exact(1.0).minus(gone))
 
 
 def _vectorising(calls: tuple[CallLine, ...]) -> Cure:
