@@ -76,11 +76,17 @@ def _summing(part: str, ns: float, pieces: Iterable[Leaf]) -> list[Leaf]:
         known = [_scaled(one, ns / total) for one in known]
         total = ns
     large = [one for one in known if one.ns >= SMALL_SHARE * ns][:MOST_LEAVES]
-    rest = ns - sum(one.ns for one in large)
+    small = [one for one in known if one not in large]
+    kernels = [one for one in small if one.is_kernel]
+    others = [one for one in small if not one.is_kernel]
+    spent = sum(one.ns for one in kernels)
+    rest = ns - sum(one.ns for one in large) - spent
+    found = list(large)
+    if kernels:
+        found.append(_together(part, spent, kernels))
     if rest > 0:
-        small = [one for one in known if one not in large]
-        large.append(_together(part, rest, small))
-    return large
+        found.append(_together(part, rest, others))
+    return found
 
 
 def _scaled(leaf: Leaf, factor: float) -> Leaf:
