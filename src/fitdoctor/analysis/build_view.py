@@ -10,6 +10,7 @@ from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
 from fitdoctor.analysis.host_lines import host_lines
 from fitdoctor.analysis.loader import loader_of
+from fitdoctor.analysis.validation_between import validations_of, with_validation
 from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract.evidence.loading import InputFacts, LoaderAlone
@@ -29,6 +30,8 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
     costs = _group_costs(recording, workload) if group else fit_costs(workload)
     if costs is None:
         return None
+    validations = validations_of(recording, workload)
+    costs = with_validation(costs, workload, validations)
     machine = recording.machine
     return View(
         recorded=workload,
@@ -51,6 +54,7 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         faulting=_faulting(recording),
         memory_share=_memory_share(recording),
         inner=tuple(one for one in recording.workloads if one.parent == workload.number),
+        validations=validations,
         lines=host_lines(recording, workload),
     )
 

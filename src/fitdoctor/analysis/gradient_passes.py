@@ -6,18 +6,14 @@ through the same layers, where the gradient of their sum is one pass.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from fitdoctor.contract.evidence.operations import Operations, OperationTime
 
-# The operations whose gradient is two of their kind: by the input, and by the weights.
-PRODUCTS = frozenset(
-    {
-        *("matmul", "batchmatmul", "batchmatmulv2", "einsum", "mm", "bmm", "addmm", "dot"),
-        *("conv2d", "conv3d", "convolution", "conv2dbackpropinput", "conv2dbackpropfilter"),
-        *("conv3dbackpropinputv2", "conv3dbackpropfilterv2", "convolution_backward"),
-    }
-)
+# Matrix products and convolutions, whatever a library puts around their names: their gradient is
+# two of their kind, by the input and by the weights.
+_PRODUCT = re.compile(r"conv(?!ert)|matmul|einsum|(?:^|_)dot|(?:^|_|add|b)mm(?:$|_)")
 OF_EACH = 2.0
 # One operation may be done on parts of a batch, or come from the penalty on a gradient.
 SURELY_SEVERAL = 2.5
@@ -62,4 +58,4 @@ def _of_layer(rows: list[OperationTime]) -> tuple[float, float] | None:
 
 
 def _is_product(op: str) -> bool:
-    return op.lower().removeprefix("mkl").removeprefix("native") in PRODUCTS
+    return _PRODUCT.search(op.lower()) is not None

@@ -40,6 +40,7 @@ class View(EvidenceView):
     faulting: tuple[tuple[int, int, float], ...] = ()
     memory_share: float | None = None  # the most that was used of what may be used
     inner: tuple[RecordedWorkload, ...] = ()  # calls of Keras that it makes itself, in callbacks
+    validations: tuple[RecordedWorkload, ...] = ()  # lines of evaluate between a loop's steps
     lines: tuple[HostLine, ...] = ()  # the user's other lines while its calls ran, with shares
 
     @property

@@ -14,6 +14,7 @@ from fitdoctor.analysis.input_line import input_line
 from fitdoctor.analysis.start_up import start_up
 from fitdoctor.analysis.step_rows import step_rows
 from fitdoctor.analysis.timeline import timeline
+from fitdoctor.analysis.validation_between import is_loop, validations_of
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.model import OptimizerUpdate
 from fitdoctor.contract.records import RecordedWorkload, Recording
@@ -74,11 +75,15 @@ def diagnose(recording: Recording, *, rules: Sequence[Rule] | None = None) -> Di
 
 
 def is_part_of_another(recording: Recording, workload: RecordedWorkload) -> bool:
-    """An evaluate inside a callback belongs to the fit; a train_on_batch to its loop."""
+    """An evaluate inside a callback belongs to the fit; a train_on_batch to its loop.
+
+    So does an evaluate that a loop comes to again and again.
+    """
     by_number = {w.number: w for w in recording.workloads}
     parent = by_number.get(workload.parent or -1)
     if parent is None:
-        return False
+        loops = (one for one in recording.workloads if is_loop(one))
+        return any(workload in validations_of(recording, one) for one in loops)
     if parent.kind == "loop":
         return workload.kind.endswith("_on_batch") or workload.kind == "loop"
     return True
@@ -111,7 +116,7 @@ def _diagnosed(
         findings=findings,
         health=tuple(_health(workload_health(view)) + why_not_judged(view, verdict)),
         joint_gain=joint_gain(costs.total, parts_with_contention(view), findings),
-        total_ns=_total_ns(workload),
+        total_ns=_total_ns(workload) + sum(_total_ns(one) for one in view.validations),
         not_measured=tuple(not_measured(workload)),
         input=input_line(view),
         # Of steps that are only enqueued, the host's clock tells nothing of either.

@@ -42,15 +42,19 @@ def joint_gain(
     """The gain of all cures at once, with an interval that allows for drift; None without cures.
 
     Never less than the best of them alone: a cure that saves on the start-up, or on all parts at
-    once, is not bound to one part.
+    once, is not bound to one part. A bound says what could be there at most, and counts only where
+    nothing better is known.
 
     Args:
         total: a step with everything around it.
         parts: where its time goes, as the breakdown shows it.
         findings: those whose cures are made.
     """
-    gains = [finding.gain for finding in findings]
-    savings = [finding.saves for finding in findings if finding.saves]
+    known = [finding for finding in findings if finding.how != "bound"]
+    if findings and not known:
+        return max((finding.gain for finding in findings), key=lambda one: one.value)
+    gains = [finding.gain for finding in known]
+    savings = [finding.saves for finding in known if finding.saves]
     if savings:
         gains.append(gain(total, _saved_together(savings, parts)))
     best = max(gains, key=lambda one: one.value, default=None)

@@ -69,14 +69,20 @@ def _row(finding: Finding, workload: DiagnosedWorkload, cwd: str | None) -> _Row
 
 
 def _joint_row(workload: DiagnosedWorkload) -> _Row | None:
-    count = len(workload.findings)
+    count = sum(finding.how != "bound" for finding in workload.findings)
     if count < 2 or workload.joint_gain is None:
         return None
     return _Row(
-        code="both" if count == 2 else f"all {count}",
+        code=_joint_name(count, len(workload.findings)),
         after=_after(workload, workload.joint_gain),
         gain=gain(workload.joint_gain),
     )
+
+
+def _joint_name(count: int, findings: int) -> str:
+    if count < findings:
+        return f"{count} of {findings}"
+    return "both" if count == 2 else f"all {count}"
 
 
 def _after(workload: DiagnosedWorkload, ratio: Interval) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fitdoctor.contract.evidence.loading import ArrayConversion, InputFacts
+from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.records import (
     CallbackTotal,
     CallRow,
@@ -16,7 +17,7 @@ from fitdoctor.contract.records import (
 from fitdoctor.findings.edits import LongerEpochs, SetKeyword
 from fitdoctor.findings.place import Where
 from fitdoctor.rules.host.tiny_epochs import FEW_STEPS, FIXED_SHARE, MIN_EPOCHS, RULE
-from synthetic import MS, fit_workload, view, with_found
+from synthetic import MS, fit_workload, loader, timed, view, with_found
 
 
 def short_epochs(
@@ -165,3 +166,48 @@ def test_processes_that_start_with_every_epoch_explain_it() -> None:
 def test_the_page_says_which_epochs_are_short() -> None:
     assert f"at most {FEW_STEPS} steps, {MIN_EPOCHS} or more of them" in RULE.page
     assert f"{FIXED_SHARE:.0%}".replace("%", " %") in RULE.page
+
+
+class TestALoaderBegunForEveryStep:
+    def loop(self, *, steps_of_a_pass: int = 1, frozen: float = 4 * MS, alone: float = MS):
+        """Iterations of 40 ms, 20 of them in `next`."""
+        base = fit_workload(
+            kind="loop",
+            detail={"marker": "tf.data"},
+            found=[timed(FrozenBatch, frozen), loader(alone)],
+        )
+        blocks = []
+        for number in range(60):
+            begin = 10**9 + number * steps_of_a_pass * 40 * MS
+            times = tuple(begin + i * 40 * MS for i in range(steps_of_a_pass))
+            blocks.append(
+                StepBlock(
+                    call=0,
+                    epoch=number,
+                    executions=1,
+                    t=times,
+                    step=(20 * MS,) * steps_of_a_pass,
+                    wait=(20 * MS,) * steps_of_a_pass,
+                    callbacks=(0,) * steps_of_a_pass,
+                    graph_wait=None,
+                    others_cores=0.0,
+                    after_pause=False,
+                )
+            )
+        return view(replace(base, blocks=tuple(blocks)))
+
+    def test_silent_on_passes_of_several_steps(self) -> None:
+        assert RULE.detect(self.loop(steps_of_a_pass=5)) is None
+
+    def test_silent_where_the_loader_is_as_slow_when_it_is_read_on(self) -> None:
+        assert RULE.detect(self.loop(alone=35 * MS)) is None
+
+    def test_silent_where_the_step_is_what_takes_long(self) -> None:
+        assert RULE.detect(self.loop(frozen=35 * MS)) is None
+
+    def test_it_is_named_with_what_is_left_without_it(self) -> None:
+        found = RULE.detect(self.loop())
+        assert found is not None
+        assert found.gain.value == pytest.approx(40 / 5, rel=0.05)
+        assert "begun from scratch for every step" in found.message
+        assert found.cure.safety == "unsafe"

@@ -119,6 +119,7 @@ class Examiner:
             if examination.advance():
                 del self._loop_examinations[loop.workload.number]
                 loop.bodies = None
+                loop.workload.mark_pause()
                 self._end_after_a_round(loop.workload, is_seen=_seen_a_round(loop))
             return
         if loop.workload.probed and self._budget.is_spent():

@@ -11,6 +11,8 @@ after each short epoch costs more than the epoch.
 ## Evidence
 Either of these:
 
+- a hand-written loop calls `evaluate` between its steps, again and again, and these calls are
+  ${TOO_OFTEN_SHARE:percent} of the time or more;
 - a callback calls `predict` or `evaluate` at the end of epochs, and these calls, timed one by one,
   are ${CALLED_SHARE:percent} of the time or more;
 - validation passes, measured one by one, are ${WORTH_SHARE:percent} or more of the time, and:
@@ -22,7 +24,7 @@ Either of these:
 ## Predicted gain
 One pass instead of several; the measured pass in larger batches; or a validation every ${EVERY}
 epochs. Of calls in a callback: one call in each epoch where there are several, and that every
-${EVERY} epochs.
+${EVERY} epochs. Of calls in a loop: a bound, the loop without them.
 
 ## Example
 ```python
@@ -48,6 +50,7 @@ from __future__ import annotations
 
 import math
 
+from fitdoctor.analysis.validation_between import PART
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.validation import ValidationBatches, ValidationPasses
 from fitdoctor.contract.places import CallLine
@@ -85,8 +88,35 @@ class HeavyValidation(Rule):
 
     def detect(self, view: View) -> Finding | None:
         """The larger of what validation and what calls in callbacks cost."""
-        found = [one for one in (self._passes(view), self._called(view)) if one is not None]
-        return max(found, key=lambda one: one.gain.value, default=None)
+        ways = (self._passes(view), self._called(view), self._in_loop(view))
+        return max((o for o in ways if o is not None), key=lambda o: o.gain.value, default=None)
+
+    def _in_loop(self, view: View) -> Finding | None:
+        """Calls of evaluate between the steps of a hand-written loop."""
+        spent = view.costs.parts.get(PART, 0.0)
+        share = spent / view.costs.total.value
+        if not view.validations or share < TOO_OFTEN_SHARE:
+            return None
+        most = max(view.validations, key=lambda one: sum(call.dur for call in one.calls))
+        every = view.costs.steps / max(1, len(most.calls))
+        each = sum(call.dur for call in most.calls) / max(1, len(most.calls))
+        batches = sum(call.steps for call in most.calls) / max(1, len(most.calls))
+        return self.finding(
+            view,
+            f"evaluate runs every {every:.0f} steps for {duration(each)} ({batches:.0f} batches): "
+            f"{percent(share)} of the time",
+            Cure("advice", "evaluate less often (once per epoch), and in batches of 1024 or more"),
+            saves={PART: Interval(spent, 0.0, spent)},
+            where=place_of(most),
+            evidence={
+                "calls": len(most.calls),
+                "every_steps": round(every, 1),
+                "call_ns": round(each),
+                "batches": round(batches, 1),
+                "share": round(share, 3),
+            },
+            how="bound",
+        )
 
     def _called(self, view: View) -> Finding | None:
         """Calls of predict or evaluate that a callback makes at the end of epochs."""

@@ -61,6 +61,8 @@ MOSTLY_RISING = 0.7
 # No single change may be more than this part of the growth, and this part of the first steps.
 LARGEST_JUMP = 0.5
 NOISE = 0.05
+# Of a step, the user's own code: then that is what grows.
+MOST_OF_IT = 0.5
 # The first third may have been faster for another reason, too.
 LOWER_END = 0.85
 
@@ -74,7 +76,9 @@ class SlowsDown(Rule):
     def is_explained(
         self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]
     ) -> bool:
-        """Also by a callback whose own work grows."""
+        """Also by code of the user's own that grows: a callback's, or around a loop's step."""
+        if any(one.evidence.get("own_code_share", 0) >= MOST_OF_IT for one in others):
+            return True
         if finding.evidence.get("in_callbacks") and any(one.rule == "CB001" for one in others):
             return True
         return super().is_explained(finding, others, kept)

@@ -10,12 +10,15 @@ has another one, however small the validation set. Both are about 20 to 50 ms on
 
 ## Evidence
 - epochs of at most ${FEW_STEPS} steps, ${MIN_EPOCHS} or more of them seen;
+- or: a hand-written loop makes a new iterator of its loader for every step, and the step and a
+  batch of the loader, both measured alone, leave ${FIXED_SHARE:percent} of the time or more;
 - time per epoch outside the steps (between epochs, validation of at most ${FEW_VALIDATION_STEPS}
   batches, the start of a new `fit`) is ${FIXED_SHARE:percent} or more of the whole.
 
 ## Predicted gain
-Epochs of ${FEW_STEPS} steps. Where validation is ${VALIDATION_SHARE:percent} or more of that time,
-a validation every ${VALIDATION_EVERY} epochs is offered beside it, with its own gain.
+Epochs of ${FEW_STEPS} steps; in a loop, the step and a batch alone. Where validation is
+${VALIDATION_SHARE:percent} or more of that time, a validation every ${VALIDATION_EVERY} epochs is
+offered beside it, with its own gain.
 
 ## Example
 ```python
@@ -48,7 +51,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.loading import ArrayConversion
 from fitdoctor.findings.edits import Edit, LongerEpochs
 from fitdoctor.findings.finding import Cure, Finding
-from fitdoctor.findings.place import line_of
+from fitdoctor.findings.place import line_of, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.array_conversion import conversions, later_start_up
 from fitdoctor.rules.rule import Rule
@@ -66,6 +69,8 @@ VALIDATION_SHARE = 0.25
 # Fewer passes in one epoch are not worth a change of the source.
 LEAST_TIMES = 5
 COST_ERROR = 0.15
+# A loop with fewer steps in a pass over its loader begins it for nearly every step.
+STEPS_OF_A_PASS = 1.5
 # Arrays that take this share of the start of a call explain it.
 ARRAYS_SHARE = 0.3
 
@@ -78,6 +83,37 @@ class TinyEpochs(Rule):
 
     def detect(self, view: View) -> Finding | None:
         """Few steps per epoch, and most of the time outside them."""
+        return self._begun_again(view) or self._few_steps(view)
+
+    def _begun_again(self, view: View) -> Finding | None:
+        """A loop that makes a new iterator of its loader for every step."""
+        passes = len({block.epoch for block in view.recorded.blocks})
+        is_begun_again = passes >= MIN_EPOCHS and view.costs.steps < STEPS_OF_A_PASS * passes
+        loader, total = view.loader, view.costs.total
+        if view.recorded.kind != "loop" or not is_begun_again:
+            return None
+        if loader is None or view.frozen is None:
+            return None
+        left = view.frozen + loader.ns
+        lost = total.value - left.value
+        if lost < FIXED_SHARE * total.value:
+            return None
+        waited = min(lost, view.parts.get("input_wait", 0.0))
+        return self.finding(
+            view,
+            f"the loader is begun from scratch for every step, which takes {duration(lost)} of "
+            f"{duration(total.value)}; read on, its batches take {duration(loader.ns.value)} each",
+            Cure(
+                self.safety,
+                "make the iterator once, before the loop: batches = iter(dataset), then "
+                "next(batches)",
+            ),
+            saves={"input_wait": _about(waited), "step": _about(lost - waited)},
+            where=place_of(view.recorded),
+            evidence={"passes": passes, "steps": view.costs.steps, "lost_ns": round(lost)},
+        )
+
+    def _few_steps(self, view: View) -> Finding | None:
         steps = view.steps_per_epoch
         epochs = sum(call.epochs for call in view.recorded.calls)
         if view.is_group or steps is None or steps > FEW_STEPS or epochs < MIN_EPOCHS:
