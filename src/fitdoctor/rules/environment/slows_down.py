@@ -77,7 +77,8 @@ class SlowsDown(Rule):
         self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]
     ) -> bool:
         """Also by code of the user's own that grows: a callback's, or around a loop's step."""
-        if any(one.evidence.get("own_code_share", 0) >= MOST_OF_IT for one in others):
+        shares = [one.evidence.get("own_code_share") for one in others]
+        if any(isinstance(share, float) and share >= MOST_OF_IT for share in shares):
             return True
         if finding.evidence.get("in_callbacks") and any(one.rule == "CB001" for one in others):
             return True
