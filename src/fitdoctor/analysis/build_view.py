@@ -10,6 +10,7 @@ from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.analysis.group_costs import group_costs, is_group
 from fitdoctor.analysis.host_lines import host_lines
 from fitdoctor.analysis.loader import loader_of
+from fitdoctor.analysis.loops_inside import with_loops_inside
 from fitdoctor.analysis.validation_between import validations_of, with_validation
 from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
@@ -32,6 +33,7 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         return None
     validations = validations_of(recording, workload)
     costs = with_validation(costs, workload, validations)
+    costs = with_loops_inside(costs, workload, recording.workloads)
     machine = recording.machine
     return View(
         recorded=workload,

@@ -11,6 +11,8 @@ from fitdoctor.contract.evidence.operations import Operations
 
 # A layer of the user's own that reaches more than this of the machine's rate is well written.
 FAR_BELOW = 0.1
+# A layer that is called so often in one step is called on single rows or positions.
+ROW_BY_ROW = 16
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Excess:
 
     @property
     def layers_ns(self) -> float:
-        return sum(one.ns - (one.floor_ns or 0.0) for one in self.slow_layers)
+        return sum(one.ns - _needed(one) for one in self.slow_layers)
 
     @property
     def ns(self) -> float:
@@ -38,7 +40,8 @@ class Excess:
 def excess_of(view: View, seen: Operations) -> Excess:
     """What the step takes beyond its needs."""
     step = view.parts.get("step", 0.0)
-    inside = min(step, view.frozen.value) if view.frozen is not None else step
+    alone = min(step, view.frozen.value) if view.frozen is not None else step
+    inside = step if seen.in_loop else alone
     ceiling = view.found(MachineCeiling)
     start = ceiling.op_start_ns if ceiling is not None and ceiling.op_start_ns else 0.0
     leaves = leaves_of(view, {"step": inside}) if inside > 0 else ()
@@ -48,6 +51,13 @@ def excess_of(view: View, seen: Operations) -> Excess:
 
 
 def _is_slow(leaf: Leaf) -> bool:
-    if leaf.is_kernel or leaf.layer is None or leaf.floor_ns is None:
+    if leaf.is_kernel or leaf.layer is None:
         return False
+    if leaf.floor_ns is None:
+        return leaf.calls >= ROW_BY_ROW
     return leaf.floor_ns < FAR_BELOW * leaf.ns
+
+
+def _needed(leaf: Leaf) -> float:
+    """What the layer needs at least: where its arithmetic is not known, one of its calls."""
+    return leaf.ns / leaf.calls if leaf.floor_ns is None else leaf.floor_ns

@@ -22,6 +22,8 @@ from fitdoctor.contract.places import CodeLine
 SMALL_SHARE = 0.03
 MOST_LEAVES = 12
 STARTING = "between operations"
+# The mark around each call of a layer, where a profile has it.
+LAYER_CALL = "python"
 # Operations start up to this much more slowly in a step than one after another in a trial.
 STARTS_AT_MOST = 5.0
 # A loss and some metrics take less than this share of a step; more is not the ordinary rest.
@@ -43,6 +45,7 @@ class Leaf:
     floor_ns: float | None = None  # what this machine needs at least; None: not known
     is_kernel: bool = False  # one of the framework's own layers: as fast as its kernels
     layer: str | None = None
+    calls: int = 1  # of the layer, in one step
 
     @property
     def headroom_ns(self) -> float | None:
@@ -114,8 +117,9 @@ def _floor(part: str) -> float | None:
 def _step(view: View, ns: float) -> list[Leaf]:
     """Layers, the optimizer, starting operations; in a loop also other framework calls."""
     frozen = view.frozen.value if view.frozen is not None else ns
-    inside = min(ns, frozen)
     found = view.found(Operations)
+    # What was profiled in the loop itself is all of the step; a step alone is what it took alone.
+    inside = ns if found is not None and found.in_loop else min(ns, frozen)
     pieces = _by_operation(view, found, inside) if found is not None else _by_layer(view, inside)
     if not pieces:
         # Nothing is known of its inside: what was tried on the whole of it has to do.
@@ -131,8 +135,9 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
     if whole <= 0:
         return []
     scale = ns / whole
-    calls: dict[str | None, int] = {layer.name: layer.calls for layer in view.layers}
+    calls = _calls(view, found)
     by_layer: dict[tuple[str, bool], float] = {}
+    most_calls: dict[tuple[str, bool], int] = {}
     decompositions: dict[str, float] = {}
     outside = 0.0
     for row in found.rows:
@@ -144,13 +149,14 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
             continue
         # Of a layer of the user's, what Keras's own layers in it do are kernels, unless it calls
         # them again and again on little.
-        is_kernel = row.layer in found.kernels and calls.get(row.layer, 1) < MANY_CALLS
-        by_layer[row.within, is_kernel] = (
-            by_layer.get((row.within, is_kernel), 0.0) + row.ns * scale
-        )
+        times = calls.get(row.layer, 1)
+        is_kernel = row.layer in found.kernels and times < MANY_CALLS
+        key = (row.within, is_kernel)
+        by_layer[key] = by_layer.get(key, 0.0) + row.ns * scale
+        most_calls[key] = max(times, most_calls.get(key, 1))
     pieces = [
-        _layer_leaf(view, name, time, is_kernel=is_kernel)
-        for (name, is_kernel), time in by_layer.items()
+        replace(_layer_leaf(view, *key[:1], time, is_kernel=key[1]), calls=most_calls[key])
+        for key, time in by_layer.items()
     ]
     pieces += [Leaf("step", f"{op}{OUTSIDE_LAYERS}", time) for op, time in decompositions.items()]
     update = view.timed(OptimizerUpdate)
@@ -159,6 +165,15 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
     pieces.append(_rest(outside - optimizer, ns))
     pieces.append(Leaf("step", STARTING, idle * scale, floor_ns=0.0))
     return pieces
+
+
+def _calls(view: View, found: Operations) -> dict[str | None, int]:
+    """How often each layer is called in one step: of a loop, as its iterations were seen."""
+    calls: dict[str | None, int] = {layer.name: layer.calls for layer in view.layers}
+    for row in found.rows:
+        if row.op == LAYER_CALL and not row.backward:
+            calls[row.layer] = max(calls.get(row.layer, 1), round(row.count))
+    return calls
 
 
 def _starting(view: View, found: Operations) -> float:

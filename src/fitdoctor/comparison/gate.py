@@ -22,7 +22,7 @@ from fitdoctor.units import duration, factor, percent
 
 PARTS = (
     "input_wait", "loader_contention", "callbacks", "validation", "checkpoint", "compile",
-    "epoch_gap", "start_up", "between_calls", "metrics", "unknown",
+    "epoch_gap", "start_up", "between_calls", "loop_inside", "metrics", "unknown",
 )  # fmt: skip
 QUANTITIES = ("step", "ceiling", "findings", *PARTS)
 _UNITS_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}

@@ -18,8 +18,9 @@ from fitdoctor.intervals import Interval
 NEAR_CEILING = 0.1
 # Parts in which savings on the loading of data are found, in this order.
 LOADING = ("input_wait", "loader_contention", "epoch_gap")
-# Work that the user asked for, and that a rule names where there is too much of it.
-ASKED_FOR = frozenset({"validation"})
+# Work that the user asked for: a rule names it where there is too much of it, or it is a workload
+# of its own.
+ASKED_FOR = frozenset({"validation", "loop_inside"})
 # A rest this small is not worth a row of its own.
 NOTHING_NS = 1.0
 

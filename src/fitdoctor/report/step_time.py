@@ -32,6 +32,7 @@ PART_WORDS = {
     "epoch_gap": "between epochs",
     "start_up": "start-up of each call",
     "between_calls": "your code between calls",
+    "loop_inside": "a loop inside, or in turn",
     "metrics": "metrics",
     "unknown": "unknown",
 }

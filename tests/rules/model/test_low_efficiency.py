@@ -160,6 +160,24 @@ def test_fires_on_keras_own_layers_that_are_called_again_and_again() -> None:
     assert "block (Block)" in found.message
 
 
+def test_layers_called_row_by_row_in_a_loops_own_iterations() -> None:
+    # Nothing is known of their arithmetic: the loop has no step that could be called alone.
+    rows = (
+        OperationTime(op="python", layer="conv", within="conv", ns=2 * MS, count=26),
+        OperationTime(op="convolution", layer="conv", within="conv", ns=12 * MS, count=26),
+        OperationTime(op="mm", layer="dense", within="dense", ns=6 * MS, count=3),
+    )
+    live = Operations(
+        6, float(STEP), 0.0, 900.0, rows=rows, kernels=("conv", "dense"), in_loop=True
+    )
+    found = RULE.detect(seen(ceiling(), live))
+    assert found is not None
+    assert "conv is called 26 times in every step" in found.message
+    assert found.gain.value == pytest.approx(20 / (20 - 14 * 25 / 26), rel=0.02)
+    few = replace(live, rows=tuple(replace(one, count=5.0) for one in rows))
+    assert RULE.detect(seen(ceiling(), few)) is None
+
+
 def test_what_was_tried_without_gain_is_said() -> None:
     slower = timed(WithJit, 21 * MS, base_ns=(STEP,) * 4)
     native = ("native_recurrence", timed(ChangedStep, 19.9 * MS, base_ns=(STEP,) * 4))

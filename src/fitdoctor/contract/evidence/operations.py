@@ -31,6 +31,8 @@ class Operations:
     rows: tuple[OperationTime, ...] = ()
     # Layers of Keras's own that are a few operations each: no recurrence, nothing of the user's.
     kernels: tuple[str, ...] = ()
+    # Of a loop's own iterations, not of a step called by itself.
+    in_loop: bool = False
 
     @property
     def whole_ns(self) -> float:

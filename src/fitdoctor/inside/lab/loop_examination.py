@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import TypeVar
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from fitdoctor.contract.evidence.loop import CompiledLoop
+from fitdoctor.contract.evidence.operations import Operations
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.limits import NS_PER_S
 from fitdoctor.contract.results import recorded_name
@@ -15,6 +17,7 @@ from fitdoctor.inside.lab.apparatus.steps_of_loops import step_of_loop
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.loop_trials import LoopTrials
 from fitdoctor.inside.lab.probe import NotAvailable, Subject
+from fitdoctor.inside.lab.probes.operations import by_layer
 from fitdoctor.inside.lab.recording import refuse, run_and_record
 from fitdoctor.inside.lab.scheduler import Scheduler
 from fitdoctor.inside.lab.watched_lines import record_lines
@@ -23,9 +26,13 @@ from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.inputs.hdf5 import Hdf5Reads
 from fitdoctor.inside.seams.inputs.live_source import LiveSource
+from fitdoctor.inside.seams.operations import torch_profile
+from fitdoctor.inside.seams.operations.profile import Profile, summed
 from fitdoctor.inside.seams.watch.eager_switch import Switch, eager_switch, place_of_switch
 
 STAGE_NS = 2 * NS_PER_S
+# A profile of many thousand operations takes long to read.
+PROFILE_NS = NS_PER_S // 2
 ITERATIONS = 8
 # A loop whose iterations take long is not watched for all of them.
 LONGEST_STAGE_NS = 12 * NS_PER_S
@@ -108,6 +115,8 @@ class LoopExamination:
         yield from self._frozen()
         yield from self._with_functions_compiled()
         yield from self._seen_once()
+        if self._loop.last_function_call is None and not self._has_step_function:
+            yield from self._profiled()
         self._examine_step()
 
     def _watched(self) -> Stage[None]:
@@ -161,7 +170,31 @@ class LoopExamination:
         finally:
             self._finder.end()
 
-    def _iterations(self, wanted: int) -> Stage[Bodies]:
+    @property
+    def _has_step_function(self) -> bool:
+        return self._finder is not None and self._finder.found is not None
+
+    def _profiled(self) -> Stage[None]:
+        """Some iterations under the profiler, where there is no step that could be called alone."""
+        is_torch = self._context.backend.name == "torch"
+        if not is_torch or self._finder is None or not self._finder.models:
+            return
+        with torch_profile.profiling() as seen:
+            bodies = yield from self._iterations(FEWEST_ITERATIONS, PROFILE_NS)
+        models = {id(one.model): one.model for one in self._finder.models}
+        self._record(Operations, lambda: self._operations(seen, len(bodies), models.values()))
+
+    def _operations(
+        self, seen: Callable[[], Profile], iterations: int, models: Iterable[Any]
+    ) -> Operations:
+        profile = seen()
+        found = by_layer(
+            lambda names: summed(profile, max(1, iterations), names, profile.end - profile.begin),
+            models,
+        )
+        return replace(found, in_loop=True)
+
+    def _iterations(self, wanted: int, least_ns: int = STAGE_NS) -> Stage[Bodies]:
         """Let the loop run for a while; returns how long each body took."""
         bodies: Bodies = []
         self._loop.bodies = bodies
@@ -169,7 +202,7 @@ class LoopExamination:
         while True:
             yield
             elapsed = self._recorder.clock() - begin
-            if elapsed >= STAGE_NS and len(bodies) >= wanted:
+            if elapsed >= least_ns and len(bodies) >= wanted:
                 return bodies
             if elapsed >= LONGEST_STAGE_NS and len(bodies) >= FEWEST_ITERATIONS:
                 return bodies

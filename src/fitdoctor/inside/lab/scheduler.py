@@ -14,7 +14,7 @@ from typing import Any
 
 from fitdoctor.inside.lab.apparatus.windows import Patience, measuring_with
 from fitdoctor.inside.lab.context import Context
-from fitdoctor.inside.lab.probe import Phase, Probe, Subject, probes_of
+from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe, Subject, probes_of
 from fitdoctor.inside.lab.recording import run_and_record
 from fitdoctor.inside.seams.backends.randomness import snapshot_python
 
@@ -114,6 +114,8 @@ def _is_wanted(probe: AnyProbe, context: Context) -> bool:
     """A probe that cannot even be asked is not run: the user's script must not fail for it."""
     try:
         return probe.wanted(context)
+    except NotAvailable:
+        return False
     except Exception as error:  # noqa: BLE001 - a faulty condition is reported, not raised
         message = f"{probe.name} was not run: {type(error).__name__}: {error}"
         context.recorder.note("warning", message, context.workload.number)

@@ -14,8 +14,8 @@ computes on single rows or positions, or builds large intermediate arrays, has t
   rates were measured (`fitdoctor machine`);
 - at least ${WORTH_SHARE:percent} of the training is time of these steps above what they need:
   starting operations (their number times the best time to start one), or layers that are no kernels
-  of the framework and reach less than ${FAR_BELOW:percent} of the machine's rate, or matrix
-  decompositions and sorting outside of every layer;
+  of the framework and reach less than ${FAR_BELOW:percent} of the machine's rate, or layers called
+  ${ROW_BY_ROW} times in one step or more, or matrix decompositions and sorting outside of layers;
 - Keras's own layers count as what they need, except for recurrent ones and grouped convolutions:
   the framework has no faster kernel for them;
 - or: layers are gone back through ${SURELY_SEVERAL} times or more for every time that they
@@ -178,7 +178,8 @@ def _names_of(switch: str) -> tuple[str, ...]:
 
 
 def _message(view: View, seen: Operations, excess: Excess) -> str:
-    step = duration(view.frozen.value) if view.frozen is not None else "a step"
+    alone = view.frozen.value if view.frozen is not None else 0.0
+    step = duration(view.costs.parts.get("step", alone) if seen.in_loop else alone)
     if excess.ns == excess.decompositions_ns:
         top = max(excess.decompositions, key=lambda one: one.ns)
         return (
@@ -187,6 +188,11 @@ def _message(view: View, seen: Operations, excess: Excess) -> str:
         )
     if excess.layers_ns > excess.starting_ns:
         slow = max(excess.slow_layers, key=lambda one: one.ns)
+        if slow.floor_ns is None:
+            return (
+                f"{slow.what} is called {slow.calls} times in every step, and takes "
+                f"{duration(slow.ns)} of {step}"
+            )
         rate = (slow.floor_ns or 0.0) / max(1.0, slow.ns)
         return (
             f"{slow.what} takes {duration(slow.ns)} of a step of {step}, at {percent(rate)} of "

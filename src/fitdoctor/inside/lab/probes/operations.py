@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,8 @@ class OperationsProbe(Probe[Operations]):
     needs_quiet = False
 
     def wanted(self, context: Context) -> bool:
+        if context.found(Operations) is not None:
+            return False  # of the loop's own iterations
         return context.trial is not None and context.step_ns is not None
 
     def run(self, context: Context) -> Operations:
@@ -47,10 +50,16 @@ class OperationsProbe(Probe[Operations]):
             stepper.synchronize()
 
         seen = operations(PROFILERS[context.backend.name], run, steps * step.executions)
-        # Models only hold layers; a layer that holds others is one row with them.
-        layers = [one for one in all_layers(step.model) if not getattr(one, "layers", None)]
-        found = seen([str(layer.name) for layer in layers])
-        return replace(found, kernels=tuple(str(one.name) for one in layers if _is_kernel(one)))
+        return by_layer(seen, [step.model])
+
+
+def by_layer(seen: Callable[[list[str]], Operations], models: Iterable[Any]) -> Operations:
+    """What a profiler saw, by the layers of these models."""
+    # Models only hold layers; a layer that holds others is one row with them.
+    inside = [one for model in models for one in all_layers(model)]
+    layers = [one for one in inside if not getattr(one, "layers", None)]
+    found = seen([str(layer.name) for layer in layers])
+    return replace(found, kernels=tuple(str(one.name) for one in layers if _is_kernel(one)))
 
 
 def _is_kernel(layer: Any) -> bool:

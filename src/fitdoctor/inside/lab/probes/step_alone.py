@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from fitdoctor.contract.evidence.loop import LoopLines
 from fitdoctor.contract.evidence.step import StepAlone
 from fitdoctor.inside.lab.apparatus.fit_step import FitStep
 from fitdoctor.inside.lab.apparatus.frozen_steps import time_steps
-from fitdoctor.inside.lab.context import Context
+from fitdoctor.inside.lab.context import Context, median_ns
 from fitdoctor.inside.lab.probe import NotAvailable, Phase, Probe, Subject
 
 SECONDS = 1.2
 TRAINING = "train_on_batch"
+# A body that takes this many times a plain step of its model does something else as well: two
+# models in turn, and a loss of some size, are still within it.
+STAND_IN_EXPLAINS = 3.0
 
 
 class StepAloneProbe(Probe[StepAlone]):
@@ -24,10 +28,27 @@ class StepAloneProbe(Probe[StepAlone]):
         if context.call is not None:
             context.trial = _on_batch(context)
         step = context.step
+        stands_in = getattr(step, "stands_in", False)
         windows = time_steps(step.as_is(), step.executions, SECONDS)
-        return StepAlone(
-            **windows.fields(), rows=step.rows, stands_in=getattr(step, "stands_in", False)
-        )
+        found = StepAlone(**windows.fields(), rows=step.rows, stands_in=stands_in)
+        if stands_in and not _is_most_of_the_body(context, found):
+            context.trial = None
+            context.why_no_trial = (
+                "the loop's body takes far longer than a plain step of its model, so that trials "
+                "on such a step say nothing about it"
+            )
+        return found
+
+
+def _is_most_of_the_body(context: Context, alone: StepAlone) -> bool:
+    """Whether a plain step of the model accounts for what the loop spends in the framework."""
+    lines, step_ns = context.found(LoopLines), median_ns(alone)
+    if lines is None or step_ns is None or context.period_ns is None:
+        return True
+    parts = (lines.loading, lines.step, lines.own, lines.reads)
+    whole = sum(part.ns for part in parts)
+    in_framework = (lines.step.ns + lines.reads.ns) / whole if whole else 1.0
+    return STAND_IN_EXPLAINS * step_ns >= in_framework * context.period_ns
 
 
 def _on_batch(context: Context) -> FitStep:

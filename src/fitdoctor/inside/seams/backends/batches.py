@@ -26,6 +26,15 @@ def leaves(batch: Any) -> list[Any]:
     return found
 
 
+def as_tuples(batch: Any) -> Any:
+    """The same with tuples for lists: a tf.data dataset makes one tensor of a list."""
+    if isinstance(batch, dict):
+        return {key: as_tuples(value) for key, value in batch.items()}
+    if isinstance(batch, list | tuple) and not hasattr(batch, "_fields"):
+        return tuple(as_tuples(value) for value in batch)
+    return batch
+
+
 def common_rows(batch: Any) -> int | None:
     """The length of the first axis, if every leaf has the same one."""
     sizes = set()

@@ -94,6 +94,7 @@ class TensorFlowBackend(Backend):
 
     def stepper(self, call: Call, function: Callable[..., Any], batch: Any, result: Any) -> Stepper:
         """The compiled step on an endless dataset of one batch with the user's own element spec."""
+        batch = batches.as_tuples(batch)
         dataset = endless(self.tf, batch, self._element_spec(call, batch))
         return _DatasetStepper(function, iter(dataset))
 

@@ -24,6 +24,14 @@ _PREFIXES = ("aten::", "autograd::", "torch::")
 
 def profiled(run: Callable[[], None]) -> Profile:
     """Run under torch's profiler; every call of a layer is marked with its name."""
+    with profiling() as seen:
+        run()
+    return seen()
+
+
+@contextmanager
+def profiling() -> Iterator[Callable[[], Profile]]:
+    """The same for whatever runs meanwhile; what was seen is known afterwards."""
     torch = sys.modules["torch"]
     layer = sys.modules["keras"].layers.Layer
 
@@ -36,8 +44,7 @@ def profiled(run: Callable[[], None]) -> Profile:
     with _without_words(), Patches() as patches, profiler as profile:
         patches.around(layer, "__call__", marked)
         with torch.profiler.record_function(MARK):
-            run()
-    return read(profile.events())
+            yield lambda: read(profile.events())
 
 
 @contextmanager
