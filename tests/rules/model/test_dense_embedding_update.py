@@ -44,3 +44,15 @@ def test_the_largest_table_is_named() -> None:
 def test_the_page_has_the_thresholds() -> None:
     assert "an embedding of 1,000,000 weights or more" in RULE.page
     assert "30 % faster" in RULE.page
+
+
+def test_a_table_of_the_rows_that_occur_is_a_bound_beside_it() -> None:
+    # SGD saves 10 of 20 ms; the layer itself, its dense gradient, is 8 more.
+    table = layer("item", 3 * MS, alone=8 * MS, type="Embedding", parameters=16_000_000)
+    small = layer("user", 3 * MS, alone=8 * MS, type="Embedding", parameters=10_000)
+    found = RULE.detect(with_sgd(10 * MS, table, small))
+    assert found is not None
+    (smaller,) = found.also
+    assert smaller.how == "bound"
+    assert smaller.gain.value == pytest.approx(20 / 2, rel=0.05)
+    assert RULE.detect(with_sgd(10 * MS, small)).also == ()
