@@ -96,6 +96,8 @@ class LoopExamination:
 
     def examine_ended(self) -> None:
         """The loop is over: what it read and what it called last can still be examined."""
+        # A stage that waits for another iteration puts back what it changed.
+        self._course.close()
         if self._sampler is not None:
             self._sampler.end()
             self._record_watched(self._sampler, len(self._loop.bodies or []))
