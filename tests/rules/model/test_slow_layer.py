@@ -123,6 +123,26 @@ class TestOneCall:
         assert "dense (Dense) (and 1 more beside it) is called 168 times" in found.message
 
 
+class TestOneHot:
+    def encoded(self, ns: float, width: int = 1):
+        row = layer("city", ns / 3, alone=ns, type="CategoryEncoding", input=(32, width))
+        rest = layer("dense", 2 * MS, alone=8 * MS)
+        return model_view(row, rest)
+
+    def test_silent_where_several_ids_make_one_row(self) -> None:
+        assert RULE.detect(self.encoded(12 * MS, width=7)) is None
+
+    def test_silent_on_a_small_share(self) -> None:
+        assert RULE.detect(self.encoded(1 * MS)) is None
+
+    def test_a_row_of_zeros_for_every_id_is_a_bound(self) -> None:
+        found = RULE.detect(self.encoded(12 * MS))
+        assert found is not None
+        assert found.how == "bound"
+        assert found.gain.value == pytest.approx(20 / 8, rel=0.05)
+        assert "city" in found.message and "Embedding" in found.cure.summary
+
+
 class TestMapped:
     def mapped(self, vectorised: float, *more: object, call: str = "map_fn"):
         row = layer("rows", 9 * MS, alone=15 * MS, loops=1, is_user=True, file="/u/m.py", line=7)

@@ -21,6 +21,7 @@ All of these, and a predicted gain of at least ${WORTH_CHANGE:gain}:
 
 Or one of these, with the same gain:
 
+- layers that make a one-hot row of every single id take ${SHARE:percent} of the step or more;
 - a layer or a loss of your own maps over the rows one by one, and the step with all rows at once is
   faster;
 - on torch: the model calls the layer ${MANY_CALLS} times or more in a step, no call needs what
@@ -58,6 +59,7 @@ convolution is another model.
 from __future__ import annotations
 
 from fitdoctor.analysis.model_costs import LayerCost
+from fitdoctor.analysis.one_hot import one_hot_layers, one_hot_ns
 from fitdoctor.analysis.view import View
 from fitdoctor.contract import limits
 from fitdoctor.contract.evidence.model import MachineCeiling, OneCall, VectorisedStep
@@ -74,9 +76,9 @@ from fitdoctor.pricing.model_change import (
     layer_share,
     real_step,
     saved_by_change,
-    saved_of_layer,
     tried_change,
 )
+from fitdoctor.pricing.one_call import called_together, saved_by_one_call, timed_around
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.layers import alone_ns, layer_place, longest_alone
 from fitdoctor.units import duration
@@ -85,6 +87,7 @@ SHARE = 0.2
 SLOWNESS = 10.0
 # Calling a layer alone takes some tenths of a millisecond, whatever it computes.
 SHORT_NS = 2e6
+SHOWN_LAYERS = 3
 MAP_SETTINGS = (
     "dtype",
     "fn_output_signature",
@@ -108,7 +111,32 @@ class SlowLayer(Rule):
         """The layer that loses most against what it needs, or by being called again and again."""
         if view.frozen is None or view.is_group:
             return None
-        return self._one_call(view) or self._mapped(view) or self._slow(view)
+        return self._one_call(view) or self._mapped(view) or self._slow(view) or self._one_hot(view)
+
+    def _one_hot(self, view: View) -> Finding | None:
+        """Rows of zeros with a single one, written out where a table could be looked up."""
+        step, encodings = view.parts.get("step", 0.0), one_hot_layers(view)
+        spent = one_hot_ns(view, step)
+        if not encodings or spent < SHARE * step:
+            return None
+        found = Interval(spent, 0.0, spent)
+        if gain(view.costs.total, found).value < WORTH_CHANGE:
+            return None
+        named = ", ".join(sorted(one.name for one in encodings)[:SHOWN_LAYERS])
+        return self.finding(
+            view,
+            f"one-hot encodings ({named}) take {duration(spent)} of a step of {duration(step)}: "
+            "rows of zeros with a single one",
+            Cure(
+                self.safety,
+                "an Embedding of the next layer's width in place of the encoding and that layer: "
+                "it looks the same rows up",
+            ),
+            where=layer_place(view, encodings[0]),
+            saves={"step": found},
+            evidence={"layers": len(encodings), "one_hot_ns": round(spent)},
+            how="bound",
+        )
 
     def _mapped(self, view: View) -> Finding | None:
         """A map over rows, where the vectorised form was tried."""
@@ -145,8 +173,8 @@ class SlowLayer(Rule):
         layer = next((one for one in view.layers if one.name == tried.layer), None)
         if layer is None:
             return None
-        alike = _called_together(view, layer)
-        saved = _saved_by_one_call(view, layer, together, alike)
+        alike = called_together(view, layer)
+        saved = saved_by_one_call(view, layer, together, alike)
         if saved is None or gain(view.costs.total, saved).value < WORTH_CHANGE:
             return None
         others = f" (and {len(alike) - 1} more beside it)" if len(alike) > 1 else ""
@@ -160,7 +188,7 @@ class SlowLayer(Rule):
                 "call it once: reshape what the loop runs over into the batch, and back "
                 "afterwards (or keras.layers.TimeDistributed)",
             ),
-            where=layer_place(view, layer if layer.step is not None else _outer(view, layer)),
+            where=layer_place(view, layer if layer.step is not None else timed_around(view, layer)),
             saves={"step": saved},
             evidence={
                 "layer": layer.name,
@@ -201,44 +229,6 @@ class SlowLayer(Rule):
             },
             how="tried" if _is_grouped(slow) else "bound",
         )
-
-
-def _outer(view: View, layer: LayerCost) -> LayerCost:
-    """The layer that it is called in, where that was timed alone instead of it."""
-    if layer.step is None:
-        timed = (one for one in view.layers if one.name == layer.inside and one.step is not None)
-        return next(timed, layer)
-    return layer
-
-
-def _called_together(view: View, layer: LayerCost) -> list[LayerCost]:
-    """The layers that one loop calls: in the same layer, and as often."""
-    if layer.step is not None or layer.inside is None:
-        return [layer]
-    inner = (one for one in view.layers if one.inside == layer.inside)
-    return [one for one in inner if one.calls == layer.calls]
-
-
-def _saved_by_one_call(
-    view: View, layer: LayerCost, together: Interval, alike: list[LayerCost]
-) -> Interval | None:
-    """None where neither the layer nor the one that calls it was timed alone.
-
-    What was tried on one layer is taken to hold for those that the same loop calls; at least its
-    own time is saved.
-    """
-    outer = _outer(view, layer)
-    if outer.step is None or layer.step_ns <= 0:
-        return None
-    left = together.divided_by(Interval.exact(layer.step_ns))
-    if outer is layer:
-        return saved_of_layer(view, layer, left)
-    inside = [one for one in view.layers if one.inside == outer.name]
-    whole = outer.ns + sum(one.ns for one in inside)
-    most = sum(one.ns for one in alike) / whole if whole > 0 else 0.0
-    least = layer.ns / whole if whole > 0 else 0.0
-    gone = Interval(most, least, most).times(Interval.exact(1.0).minus(left))
-    return saved_of_layer(view, outer, Interval.exact(1.0).minus(gone))
 
 
 def _vectorising(calls: tuple[CallLine, ...]) -> Cure:
