@@ -7,6 +7,8 @@ from fitdoctor.contract.evidence.loop import (
     CompiledAgrees,
     CompiledLoop,
     CompiledStep,
+    LoopLines,
+    LoopShare,
     RepeatedCall,
 )
 from fitdoctor.contract.evidence.step import CompiledFit, FrozenBatch
@@ -166,3 +168,41 @@ def test_the_switch_is_named_in_a_fit_too() -> None:
 
 def test_the_page_says_how_much_faster_it_must_be() -> None:
     assert f"{100 * (CLEARLY_FASTER - 1):.3g} % or more" in RULE.page
+
+
+class TestBesideTheStep:
+    def loop(self, step: float, compiled: float, *, backend: str = "jax"):
+        """Iterations of 20 ms; a share of them in the framework, the compiled function alone."""
+
+        def share(part: float) -> LoopShare:
+            hot = (("/user/train.py", 50, "update", 90),)
+            return LoopShare(ns=round(part * 2e9), samples=round(part * 500), lines=hot)
+
+        watched = LoopLines(
+            share(0.0), share(step), share(1 - step), iterations=40, reads=share(0.0)
+        )
+        workload = fit_workload(
+            kind="loop",
+            period=20 * MS,
+            step=2 * MS,
+            wait=None,
+            detail={"marker": "jax.jit", "backend": backend},
+            found=[timed(RepeatedCall, compiled), watched],
+        )
+        return view(workload, backend=backend)
+
+    def test_silent_where_the_compiled_function_is_what_takes_long(self) -> None:
+        assert RULE.detect(self.loop(0.95, 18 * MS)) is None
+
+    def test_silent_where_the_users_own_code_takes_the_time(self) -> None:
+        assert RULE.detect(self.loop(0.2, 2 * MS)) is None
+
+    def test_silent_on_torch(self) -> None:
+        assert RULE.detect(self.loop(0.9, 2 * MS, backend="torch")) is None
+
+    def test_operations_around_it_are_a_bound_at_their_line(self) -> None:
+        found = RULE.detect(self.loop(0.9, 4 * MS))
+        assert found is not None
+        assert found.how == "bound"
+        assert found.where is not None and found.where.line == 50
+        assert found.gain.value == pytest.approx(20 / 4, rel=0.1)

@@ -43,6 +43,11 @@ def test_silent_where_the_host_is_busy_all_the_time() -> None:
     assert RULE.detect(loop(0.05, 1 * MS)) is None
 
 
+def test_silent_where_the_host_has_next_to_nothing_to_do() -> None:
+    # The step alone was faster than in the loop, for another reason than turns.
+    assert RULE.detect(loop(0.98, 16 * MS)) is None
+
+
 def test_fires_where_host_and_device_take_turns() -> None:
     found = RULE.detect(loop(0.5, 10 * MS))
     assert found is not None

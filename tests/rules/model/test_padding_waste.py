@@ -32,6 +32,16 @@ def test_silent_where_sorting_takes_what_the_shorter_step_saves() -> None:
     assert RULE.detect(padded(16.9 * MS)) is None
 
 
+def test_a_model_of_one_length_gets_a_bound() -> None:
+    one_length = Padding(length=500, real=35.0, bucketed=48, rows=32, has_fixed_length=True)
+    found = RULE.detect(model_view(found=[one_length]))
+    assert found is not None
+    assert found.how == "bound"
+    assert found.gain.value == pytest.approx(500 / 48, rel=0.05)
+    nearly_full = Padding(length=500, real=300.0, bucketed=400, rows=32, has_fixed_length=True)
+    assert RULE.detect(model_view(found=[nearly_full])) is None
+
+
 def test_the_step_at_the_length_it_needs() -> None:
     found = RULE.detect(padded(2.5 * MS))
     assert found is not None

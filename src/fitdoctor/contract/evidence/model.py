@@ -130,3 +130,4 @@ class Padding:
     bucketed: int
     boundaries: tuple[int, ...] = ()
     cut: Timed | None = None
+    has_fixed_length: bool = False  # the model takes no shorter batch, so that none was tried

@@ -11,12 +11,15 @@ step, and nothing is fused. Usual causes: `run_eagerly=True` left from debugging
 ## Evidence
 - `run_eagerly` is set (on JAX also: jit is off), or the loop's body calls no compiled function;
 - the same step compiled, tried on your own model and batch, is faster by
-  ${CLEARLY_FASTER:gain} or more.
+  ${CLEARLY_FASTER:gain} or more;
+- or: the loop's body calls a compiled function, and operations of the framework around it take
+  ${AROUND_SHARE:percent} of the time or more, as the loop was seen while it trained.
 
 ## Predicted gain
 The measured compiled step in place of the eager one. For a loop body without a function of its
 own, a stand-in step (forward, backward, update of the same model on the same batch) is compiled;
-the interval is then wider.
+the interval is then wider. For operations around a compiled function a bound: the loop without
+them.
 
 ## Example
 ```python
@@ -52,9 +55,17 @@ On torch Keras always runs eagerly; that is not a fault of the script.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.view import View
-from fitdoctor.contract.evidence.loop import CompiledAgrees, CompiledLoop, CompiledStep
+from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.contract.evidence.loop import (
+    CompiledAgrees,
+    CompiledLoop,
+    CompiledStep,
+    RepeatedCall,
+)
 from fitdoctor.contract.evidence.step import CompiledFit
 from fitdoctor.findings.edits import JAX, TENSORFLOW, Decorate, DropKeyword, DropSetting, Edit
 from fitdoctor.findings.finding import Cure, Finding
@@ -69,6 +80,10 @@ from fitdoctor.units import duration
 CLEARLY_FASTER = 1.1
 # A stand-in step leaves out the user's own loss, metrics and bookkeeping.
 STAND_IN = Interval(1.25, 1.0, 1.7)
+# Operations around the compiled function must take this share of the time.
+AROUND_SHARE = 0.3
+# A loader that is begun for every step, values that are read, code of the user's own.
+AROUND_EXPLAINED_BY = frozenset({"HO003", "HO005", "HO006", "CB002"})
 # How well the ledger alone knows the body of a loop.
 BODY_ERROR = 0.05
 
@@ -79,7 +94,42 @@ class EagerExecution(Rule):
 
     def detect(self, view: View) -> Finding | None:
         """An eager step, and the same step compiled in a trial."""
-        return self._fit(view) or self._switched_loop(view) or self._loop(view)
+        return (
+            self._fit(view)
+            or self._switched_loop(view)
+            or self._loop(view)
+            or self._beside_the_step(view)
+        )
+
+    def _beside_the_step(self, view: View) -> Finding | None:
+        """Operations of the framework around a compiled function, one by one from Python."""
+        watched, total = loop_lines(view.recorded), view.costs.total
+        is_compiled = view.recorded.kind == "loop" and view.found(RepeatedCall) is not None
+        if watched is None or view.frozen is None or not is_compiled or view.backend == "torch":
+            return None
+        in_framework = watched.step * total.value
+        spent = in_framework - view.frozen.value
+        if view.backend == "jax":  # which computes meanwhile
+            spent = min(in_framework, total.value - view.frozen.value)
+        if spent < AROUND_SHARE * total.value:
+            return None
+        lines = watched.lines("step")
+        where = Where(*lines[0][0][:2]) if lines else None
+        return self.finding(
+            view,
+            f"operations outside of the compiled function are started one by one from Python: "
+            f"{duration(spent)} of {duration(total.value)} per step, {duration(view.frozen.value)} "
+            "in the function itself",
+            Cure("advice", _whole_step(view)),
+            saves={"step": Interval(spent, 0.0, spent)},
+            where=where,
+            evidence={
+                "outside_ns": round(spent),
+                "compiled_ns": round(view.frozen.value),
+                "samples": watched.samples,
+            },
+            how="bound",
+        )
 
     def _fit(self, view: View) -> Finding | None:
         trial, compiled = view.found(CompiledFit), view.timed(CompiledFit)
@@ -98,6 +148,14 @@ class EagerExecution(Rule):
             left=_in_keras_loop(view, trial, compiled),
             edits=edits,
         )
+
+    def is_explained(
+        self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]
+    ) -> bool:
+        """What is seen around a compiled function may have a reason of its own."""
+        if finding.how == "bound" and any(one.rule in AROUND_EXPLAINED_BY for one in kept):
+            return True
+        return super().is_explained(finding, others, kept)
 
     def _switched_loop(self, view: View) -> Finding | None:
         """All functions of the process run eagerly; the loop itself was seen with them compiled."""
@@ -168,6 +226,11 @@ class EagerExecution(Rule):
             evidence={"eager_ns": round(eager.value), "compiled_ns": round(compiled.value)},
             how="tried",
         )
+
+
+def _whole_step(view: View) -> str:
+    decorator = "@jax.jit" if view.backend == "jax" else "@tf.function"
+    return f"put the whole step (loss, gradients, update) into one function with {decorator}"
 
 
 def _of_fit(view: View, trial: CompiledFit) -> tuple[str, str, tuple[Edit, ...]]:

@@ -74,7 +74,8 @@ class HostSync(Rule):
             total.value * (1.0 - watched.reads), watched.error_of(1.0 - watched.reads)
         )
         left = Interval.maximum(host, view.frozen)
-        saved = saved_leaving(total, left)
+        # Side by side hides no more than the host's own work: beyond it the device just computes.
+        saved = Interval.minimum(saved_leaving(total, left), host)
         if gain(total, saved).value < WORTH_GAIN:
             return None
         (file, line, text, _), _ = watched.lines("reads")[0]

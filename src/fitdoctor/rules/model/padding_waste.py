@@ -10,12 +10,14 @@ step by step, and attention squares it. Masks hide the result, not the work.
 ## Evidence
 - in a few of your batches, less than ${FULL_BATCH_SHARE:percent} of the positions are filled;
 - the same step at the length that batches of similar sequences would have makes training at least
-  ${WORTH_CHANGE:gain} faster.
+  ${WORTH_CHANGE:gain} faster; or the model takes no shorter batches, and ${WORTH_CUTTING:percent}
+  of the length or less would do.
 
 ## Predicted gain
 The step at the mean length that is left when rows of similar length share a batch (in buckets that
 double in size, each as long as its longest row; the few longest rows still fill a batch), plus
-${SORT_ONE_NS:us} per sequence to sort it into its bucket.
+${SORT_ONE_NS:us} per sequence to sort it into its bucket. Where shorter batches could not be tried,
+a bound: time in proportion to the length.
 
 ## Example
 ```python
@@ -43,13 +45,16 @@ from fitdoctor.contract import limits
 from fitdoctor.contract.evidence.model import Padding
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
+from fitdoctor.pricing.joint import gain
+from fitdoctor.pricing.model_change import WORTH_CHANGE, real_step, tried_change
 from fitdoctor.rules.rule import Rule
 from fitdoctor.units import duration, percent
 
 # What tf.data was measured to need to put one sequence into its bucket, and the range of it.
 SORT_ONE_NS = 22_000.0
 SORTING_NS = Interval(SORT_ONE_NS, 0.0, 40_000.0)
+# Where no shorter batch could be tried, this part of the length or less must be needed.
+WORTH_CUTTING = 0.6
 
 
 class PaddingWaste(Rule):
@@ -60,8 +65,10 @@ class PaddingWaste(Rule):
     def detect(self, view: View) -> Finding | None:
         """The step at the length that the data needs is faster."""
         padding = view.found(Padding)
-        if padding is None or padding.cut is None or view.frozen is None:
+        if padding is None or view.frozen is None:
             return None
+        if padding.cut is None:
+            return self._untried(view, padding)
         shorter = from_windows(padding.cut.ns)
         if shorter is None:
             return None
@@ -87,6 +94,34 @@ class PaddingWaste(Rule):
                 "shorter_step_ns": round(shorter.value),
             },
             how="tried",
+        )
+
+    def _untried(self, view: View, padding: Padding) -> Finding | None:
+        """The model takes no shorter batch: what the padding could take at most."""
+        if not padding.has_fixed_length or padding.bucketed >= WORTH_CUTTING * padding.length:
+            return None
+        step = real_step(view)
+        most = step * (1.0 - padding.bucketed / padding.length)
+        bound = Interval(most, 0.0, most)
+        if gain(view.costs.total, bound).value < WORTH_CHANGE:
+            return None
+        return self.finding(
+            view,
+            f"sequences of {padding.real:.0f} positions on average are padded to "
+            f"{padding.length}; {padding.bucketed} would do, but the model is built for one "
+            "length, so that shorter batches could not be tried",
+            Cure(
+                "advice",
+                "pad to the longest sequence that there is, and build the model for that length; "
+                "or build it for any length, and bucket",
+            ),
+            saves={"step": bound},
+            evidence={
+                "length": padding.length,
+                "mean_length": round(padding.real, 1),
+                "bucketed_length": padding.bucketed,
+            },
+            how="bound",
         )
 
 

@@ -75,7 +75,10 @@ def padding(context: Context, others: Iterable[Any]) -> Padding:
     )
     if found.real > FULL_BATCH_SHARE * axis or needed >= axis:
         return found
-    return replace(found, cut=_timed(context, axis, needed, rows))
+    try:
+        return replace(found, cut=_timed(context, axis, needed, rows))
+    except Exception:  # noqa: BLE001 - the model may be built for this length alone
+        return replace(found, has_fixed_length=True)
 
 
 def _timed(context: Context, axis: int, needed: int, rows: int) -> Timed:
