@@ -50,6 +50,8 @@ The operations are as large as the model allows: a larger batch is all that is l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fitdoctor.analysis import excess as excess_of_step, gradient_passes as passes_of_step
 from fitdoctor.analysis.excess import Excess, excess_of
 from fitdoctor.analysis.gradient_passes import gradient_passes
@@ -87,6 +89,12 @@ class LowEfficiency(Rule):
     def detect(self, view: View) -> Finding | None:
         """Checks left on; many small operations, or slow layers, in a step of its own."""
         return self._checked(view) or self._several_gradients(view) or self._slow(view)
+
+    def is_explained(
+        self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]
+    ) -> bool:
+        """What was seen for itself gives way only to what gains more."""
+        return super().is_explained(finding, others if finding.how == "bound" else kept, kept)
 
     def _checked(self, view: View) -> Finding | None:
         """Every operation is checked for the sake of debugging."""
