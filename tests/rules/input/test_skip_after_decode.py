@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from fitdoctor.contract.evidence.pipeline import EarlySkip, OnePass, ValidationStart
+from fitdoctor.contract.evidence.pipeline import (
+    EarlySkip,
+    OnePass,
+    StageTime,
+    ValidationStart,
+)
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.places import CodeLine
 from fitdoctor.contract.records import Event, EventDetail
@@ -127,3 +132,45 @@ def test_a_random_map_that_is_moved_gives_its_numbers_to_other_elements() -> Non
 def test_the_page_has_the_numbers_of_the_code() -> None:
     assert "by at least 5 % of an epoch" in RULE.page
     assert "off by 25 % at most" in RULE.page
+
+
+class TestFilter:
+    def pipeline(self, *, kept: float = 32.0, map_ns: int = 24 * MS, loader_ns: float = 30 * MS):
+        """slices > map > filter > batch; the filter gets 320 elements for a batch."""
+        stages = (
+            stage("batch", 0, inputs=(1,)),
+            stage("filter", 1, inputs=(2,), file="/user/data.py", line=9),
+            stage("map", 2, inputs=(3,), file="/user/data.py", line=8),
+            stage("from_tensor_slices", 3),
+        )
+        own = {0: MS, 1: MS, 2: map_ns, 3: MS}
+        counts = {0: 1.0, 1: kept, 2: 320.0, 3: 320.0}
+        rows = [
+            StageTime(
+                n=n,
+                per_batch=counts[n],
+                ns=30 * MS,
+                cpu_ns=30 * MS,
+                own_ns=own[n],
+                own_cpu_ns=own[n],
+            )
+            for n in range(4)
+        ]
+        return view(slow_pipeline(*stages, rows=rows, loader_ns=loader_ns))
+
+    def test_silent_where_the_filter_keeps_most(self) -> None:
+        assert RULE.detect(self.pipeline(kept=300.0)) is None
+
+    def test_silent_where_the_map_is_cheap(self) -> None:
+        assert RULE.detect(self.pipeline(map_ns=MS // 5)) is None
+
+    def test_silent_where_training_does_not_wait(self) -> None:
+        assert RULE.detect(self.pipeline(loader_ns=1 * MS)) is None
+
+    def test_fires_on_work_that_is_thrown_away(self) -> None:
+        found = RULE.detect(self.pipeline())
+        assert found is not None
+        assert found.where == Where("/user/data.py", 9)
+        # 24 of 27 ms are the map, 90 % of it for nothing: a fifth of the loader is left.
+        assert found.gain.value == pytest.approx(1 / (1 - 0.9 * 24 / 27), rel=0.1)
+        assert "drops 90 %" in found.message

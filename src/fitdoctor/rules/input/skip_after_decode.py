@@ -1,22 +1,26 @@
 """# skip-after-decode (IN007)
 
 ## What it finds
-Training or validation waits for its first batch because `skip` throws away elements that were
-loaded and decoded first.
+Elements are loaded and decoded first, and thrown away then: by a `skip`, which makes training or
+validation wait for its first batch, or by a `filter`, in every batch.
 
 ## Why it is slow
 `dataset.map(decode).skip(n)` decodes the n skipped elements before every pass. Splitting ids or
-file names first skips them for nothing.
+file names first skips them for nothing. A `filter` after a `map` decides on finished elements, of
+which it may keep one in ten.
 
 ## Evidence
 - the data is a tf.data pipeline with a `skip` after a `map`;
 - a pass, or the first batch of a validation, was timed as written and with the skip before the map;
-- in training, the first batch comes sooner by at least ${STALL_SHARE:percent} of an epoch.
+- in training, the first batch comes sooner by at least ${STALL_SHARE:percent} of an epoch;
+- or: a `filter` after a `map` drops ${DROPPED_SHARE:percent} of the elements or more (counted), the
+  work on these is ${WASTED_SHARE:percent} of the pipeline's own time or more (measured stage by
+  stage), and training waits for its data.
 
 ## Predicted gain
 For validation what lies between two estimates: the difference of the two first batches, once per
 validation (off by ${ERROR:percent} at most), and the share of a pass that is left. For training the
-epochs that the two passes give.
+epochs that the two passes give. For a filter, the loader without the work on what is dropped.
 
 ## Example
 ```python
@@ -42,6 +46,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from fitdoctor.analysis.dropped_elements import dropped_elements
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.pipeline import EarlySkip, ValidationStart
 from fitdoctor.contract.places import CodeLine
@@ -49,26 +54,58 @@ from fitdoctor.findings.edits import Edit, SwapCalls
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import Where, line_of
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing import first_batch
+from fitdoctor.pricing import first_batch, loading
 from fitdoctor.rules.rule import Rule
-from fitdoctor.units import duration
+from fitdoctor.units import duration, percent
 
 # One first batch is timed once; this is how far it may be off.
 ERROR = 0.25
 # Something of a validation is always left.
 LEAST_LEFT = 0.02
 
+# A filter that drops less, or work on it that is less of the pipeline, is not what to change.
+DROPPED_SHARE = 0.3
+WASTED_SHARE = 0.2
+
 SPLIT_FIRST = "split ids or file names first, then map each part"
 
 
 class SkipAfterDecode(Rule):
-    summary = "training or validation decodes the elements that it skips"
+    summary = "elements are decoded first and thrown away then"
     safety = "safe"
     numbers_from = (first_batch,)
 
     def detect(self, view: View) -> Finding | None:
         """The first batch, of training or of validation, comes sooner with the skip moved."""
-        return self._training(view) or self._validation(view)
+        return self._training(view) or self._validation(view) or self._filtered(view)
+
+    def _filtered(self, view: View) -> Finding | None:
+        """A filter that drops what a map has made."""
+        found, loader = dropped_elements(view.stages), view.loader
+        if found is None or loader is None or not loading.input_is_slow(view):
+            return None
+        if found.dropped < DROPPED_SHARE or found.left > 1.0 - WASTED_SHARE:
+            return None
+        after = Interval.around(loader.ns.value * found.left, ERROR)
+        last = found.maps[0]
+        return self.finding(
+            view,
+            f"a filter drops {percent(found.dropped)} of the elements that a map has made: of "
+            f"{duration(loader.ns.value)} per batch, {percent(1 - found.left)} is work on these",
+            Cure(
+                "advice",
+                "filter before the map, by what the elements are made from (ids, labels, raw "
+                "values)",
+            ),
+            saves={"input_wait": loading.saved_by(view, after, overlapped=False)},
+            where=line_of(found.filter) or line_of(last),
+            evidence={
+                "dropped_share": round(found.dropped, 3),
+                "wasted_ns": round(found.wasted_ns),
+                "loader_ns": round(loader.ns.value),
+                "map_line": last.line,
+            },
+        )
 
     def _training(self, view: View) -> Finding | None:
         trial, steps = view.found(EarlySkip), view.steps_per_epoch
