@@ -27,9 +27,12 @@ class LoopTrials:
         self._compiled: Callable[..., Any] | None = None
 
     def run(self, finder: StepFinder | None) -> None:
-        """What the finder saw of the loop's body is tried compiled, unless it is already."""
+        """What the finder saw of the loop's body is tried compiled, unless all of it is already."""
         run_and_record(self._context, recorded_name(RepeatedCall), self._repeat_call)
-        if self._loop.last_function_call is None:
+        # On JAX an update outside of the jitted gradients is common.
+        is_jax = self._context.backend.name == "jax"
+        has_step = is_jax and finder is not None and finder.found is not None
+        if self._loop.last_function_call is None or has_step:
             name = recorded_name(CompiledStep)
             run_and_record(self._context, name, lambda: self._compiled_step(finder))
             if isinstance(self._compiled, GraphTrial):

@@ -191,7 +191,9 @@ class EagerExecution(Rule):
             view,
             eager,
             compiled,
-            "the loop's body calls no compiled function",
+            "only a part of the loop's step is compiled"
+            if view.found(RepeatedCall) is not None
+            else "the loop's body calls no compiled function",
             _compile_it(view, trial, stands_in=stands_in),
             where=place_of(trial),
             edits=() if stands_in else _decorated(view, trial),

@@ -135,10 +135,8 @@ def watch_jit(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
     """Patch the public `jax.jit`."""
 
     def watched(jitted: Any, function: Any, options: dict[str, Any]) -> Any:
-        while isinstance(function, functools.partial):
-            function = function.func
-        code = getattr(function, "__code__", None)
-        if code is None or not is_user_file(code.co_filename):
+        code = _users_code(function)
+        if code is None:
             return jitted
         return JittedFunction(jitted, code, options, recorder, loops)
 
@@ -154,6 +152,17 @@ def watch_jit(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> None:
         return jit
 
     recorder.patches.replace(module, "jit", make)
+
+
+def _users_code(function: Any) -> CodeType | None:
+    """The user's own function in what was jitted, as in `jax.jit(jax.value_and_grad(loss))`."""
+    while function is not None:
+        code = getattr(function, "__code__", None)
+        if isinstance(code, CodeType) and is_user_file(code.co_filename):
+            return code
+        is_partial = isinstance(function, functools.partial)
+        function = function.func if is_partial else getattr(function, "__wrapped__", None)
+    return None
 
 
 def watch_stateless_calls(recorder: Recorder, module: ModuleType) -> None:
