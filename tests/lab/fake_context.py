@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -79,6 +79,9 @@ class FakeBackend:
         self.settings: list[Raw] = []  # of the step functions that were asked for
         self.steppers: list[FakeStepper] = []
         self.most_rows = 10**9  # a larger batch does not fit
+
+    def recording_gradients(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def snapshot(self, model: Any) -> Callable[[], None]:
         def restore() -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fitdoctor.analysis.leaves import OUTSIDE_LAYERS, Leaf, leaves_of
+from fitdoctor.analysis.leaves import OUTSIDE_LAYERS, ROW_BY_ROW, Leaf, leaves_of
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.model import MachineCeiling
 from fitdoctor.contract.evidence.operations import Operations
 
 # A layer of the user's own that reaches more than this of the machine's rate is well written.
 FAR_BELOW = 0.1
-# A layer that is called so often in one step is called on single rows or positions.
-ROW_BY_ROW = 16
 
 
 @dataclass(frozen=True)
@@ -45,16 +43,18 @@ def excess_of(view: View, seen: Operations) -> Excess:
     ceiling = view.found(MachineCeiling)
     start = ceiling.op_start_ns if ceiling is not None and ceiling.op_start_ns else 0.0
     leaves = leaves_of(view, {"step": inside}) if inside > 0 else ()
-    slow = tuple(one for one in leaves if _is_slow(one))
+    slow = tuple(one for one in leaves if _is_slow(one, seen))
     outside = tuple(one for one in leaves if one.what.endswith(OUTSIDE_LAYERS))
     return Excess(min(inside, seen.count * start), slow, outside)
 
 
-def _is_slow(leaf: Leaf) -> bool:
+def _is_slow(leaf: Leaf, seen: Operations) -> bool:
     if leaf.is_kernel or leaf.layer is None:
         return False
     if leaf.floor_ns is None:
-        return leaf.calls >= ROW_BY_ROW
+        # An iteration of a loop may go over many whole batches.
+        on_rows = not seen.in_loop or seen.single_rows >= ROW_BY_ROW
+        return leaf.calls >= ROW_BY_ROW and on_rows
     return leaf.floor_ns < FAR_BELOW * leaf.ns
 
 

@@ -13,8 +13,10 @@ from fitdoctor.analysis.loop_parts import OWN_CODE
 from fitdoctor.analysis.step_rows import OPTIMIZER, REST, step_rows
 from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.contract.evidence.loop import RepeatedCall
 from fitdoctor.contract.evidence.model import MachineCeiling, OptimizerUpdate
 from fitdoctor.contract.evidence.operations import Operations
+from fitdoctor.contract.evidence.step import FrozenBatch, StepAlone
 from fitdoctor.contract.limits import MANY_CALLS
 from fitdoctor.contract.places import CodeLine
 
@@ -24,6 +26,8 @@ MOST_LEAVES = 12
 STARTING = "between operations"
 # The mark around each call of a layer, where a profile has it.
 LAYER_CALL = "python"
+# A layer that is called so often in one step is called on single rows or positions.
+ROW_BY_ROW = 16
 # Operations start up to this much more slowly in a step than one after another in a trial.
 STARTS_AT_MOST = 5.0
 # A loss and some metrics take less than this share of a step; more is not the ordinary rest.
@@ -122,8 +126,10 @@ def _step(view: View, ns: float) -> list[Leaf]:
     inside = ns if found is not None and found.in_loop else min(ns, frozen)
     pieces = _by_operation(view, found, inside) if found is not None else _by_layer(view, inside)
     if not pieces:
-        # Nothing is known of its inside: what was tried on the whole of it has to do.
-        pieces = [Leaf("step", WHOLE, inside, is_kernel=True)]
+        # Nothing is known of its inside: what was tried on the whole of it has to do, if it was.
+        tried = (view.found(kind) for kind in (StepAlone, RepeatedCall, FrozenBatch))
+        was_tried = view.recorded.kind != "loop" or any(one is not None for one in tried)
+        pieces = [Leaf("step", WHOLE, inside, is_kernel=was_tried)]
     around = ns - inside
     return [*pieces, *_around(view, around)] if around > 0 else pieces
 
@@ -150,12 +156,15 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
         # Of a layer of the user's, what Keras's own layers in it do are kernels, unless it calls
         # them again and again on little.
         times = calls.get(row.layer, 1)
-        is_kernel = row.layer in found.kernels and times < MANY_CALLS
+        is_kernel = row.layer in found.kernels and not _is_called_on_little(found, times)
         key = (row.within, is_kernel)
         by_layer[key] = by_layer.get(key, 0.0) + row.ns * scale
         most_calls[key] = max(times, most_calls.get(key, 1))
     pieces = [
-        replace(_layer_leaf(view, *key[:1], time, is_kernel=key[1]), calls=most_calls[key])
+        replace(
+            _layer_leaf(view, key[0], time, is_kernel=key[1], times=_times(view, found, key[0])),
+            calls=most_calls[key],
+        )
         for key, time in by_layer.items()
     ]
     pieces += [Leaf("step", f"{op}{OUTSIDE_LAYERS}", time) for op, time in decompositions.items()]
@@ -171,9 +180,30 @@ def _calls(view: View, found: Operations) -> dict[str | None, int]:
     """How often each layer is called in one step: of a loop, as its iterations were seen."""
     calls: dict[str | None, int] = {layer.name: layer.calls for layer in view.layers}
     for row in found.rows:
-        if row.op == LAYER_CALL and not row.backward:
+        # A layer that wraps another one calls it past its front door: its operations tell.
+        is_seen = row.op == LAYER_CALL or row.count >= ROW_BY_ROW
+        if is_seen and not row.backward:
             calls[row.layer] = max(calls.get(row.layer, 1), round(row.count))
     return calls
+
+
+def _is_called_on_little(found: Operations, calls: int) -> bool:
+    """Whether a layer is called again and again on parts of a batch.
+
+    An iteration of a loop may go over many whole batches, to add their gradients up.
+    """
+    if found.in_loop and found.single_rows < ROW_BY_ROW:
+        return calls >= ROW_BY_ROW
+    return calls >= MANY_CALLS
+
+
+def _times(view: View, found: Operations, name: str) -> float:
+    """How often a loop's iteration does what one pass of the model does in this layer."""
+    layer = view.layer(name)
+    if not found.in_loop or layer is None:
+        return 1.0
+    seen = [row.count for row in found.rows if row.layer == name and row.op == LAYER_CALL]
+    return max(1.0, max(seen, default=1.0) / max(1, layer.calls))
 
 
 def _starting(view: View, found: Operations) -> float:
@@ -210,7 +240,9 @@ def _by_layer(view: View, ns: float) -> list[Leaf]:
     return pieces
 
 
-def _layer_leaf(view: View, name: str, ns: float, *, is_kernel: bool | None = None) -> Leaf:
+def _layer_leaf(
+    view: View, name: str, ns: float, *, is_kernel: bool | None = None, times: float = 1.0
+) -> Leaf:
     layer = view.layer(name)
     if layer is None:
         return Leaf("step", name, ns, layer=name, is_kernel=bool(is_kernel))
@@ -221,7 +253,7 @@ def _layer_leaf(view: View, name: str, ns: float, *, is_kernel: bool | None = No
         f"{name} ({layer.type})",
         ns,
         place,
-        None if needed is None else min(ns, needed),
+        None if needed is None else min(ns, times * needed),
         is_kernel=layer.is_kernel if is_kernel is None else is_kernel,
         layer=name,
     )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from fitdoctor.analysis.device_use import device_use
+from fitdoctor.analysis.leaves import WHOLE
 from fitdoctor.analysis.loop_parts import OWN_CODE
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.records import RecordedWorkload
@@ -78,6 +79,7 @@ def verdict_of(
                 f"its input{_why_no_cure(view)}"
             )
     named = None if view.is_group else _start_up(view) or _idle_device(view)
+    named = named or _unseen(view, account)
     return named or _unexplained(view, account) or _healthy(view, account)
 
 
@@ -143,6 +145,17 @@ def _unexplained(view: View, account: Sequence[AccountRow]) -> tuple[Verdict, st
         f"One {view.costs.unit} takes {duration(view.costs.total.value)}, of which "
         f"{duration(spent)} is {words}{place}; no rule names the cause (at most {bound}× faster "
         "if this cost nothing)."
+    )
+
+
+def _unseen(view: View, account: Sequence[AccountRow]) -> tuple[Verdict, str] | None:
+    """A step whose inside nothing could look at: it may be healthy, or not."""
+    lost = sum(row.ns for row in account if row.what == WHOLE and row.state == "unexplained")
+    if lost < UNEXPLAINED_SHARE * view.costs.total.value:
+        return None
+    return "not-judged", (
+        f"One step takes {duration(view.costs.total.value)}, {duration(lost)} of it in the "
+        "framework, and could not be examined by itself, so nothing is concluded."
     )
 
 

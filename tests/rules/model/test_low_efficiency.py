@@ -168,14 +168,36 @@ def test_layers_called_row_by_row_in_a_loops_own_iterations() -> None:
         OperationTime(op="mm", layer="dense", within="dense", ns=6 * MS, count=3),
     )
     live = Operations(
-        6, float(STEP), 0.0, 900.0, rows=rows, kernels=("conv", "dense"), in_loop=True
+        6,
+        float(STEP),
+        0.0,
+        900.0,
+        rows=rows,
+        kernels=("conv", "dense"),
+        in_loop=True,
+        single_rows=24,
     )
     found = RULE.detect(seen(ceiling(), live))
     assert found is not None
     assert "conv is called 26 times in every step" in found.message
     assert found.gain.value == pytest.approx(20 / (20 - 14 * 25 / 26), rel=0.02)
+    # Gradients of 26 whole batches may be added up before an update.
+    assert RULE.detect(seen(ceiling(), replace(live, single_rows=0))) is None
     few = replace(live, rows=tuple(replace(one, count=5.0) for one in rows))
     assert RULE.detect(seen(ceiling(), few)) is None
+
+
+def test_a_wrapper_that_calls_its_layer_at_every_position() -> None:
+    wrapper = layer("td", 6 * MS, alone=18 * MS, type="TimeDistributed")
+    profile = operations(
+        300,
+        OperationTime(op="python", layer="td", within="td", ns=2 * MS, count=1),
+        OperationTime(op="mm", layer="td", within="td", ns=16 * MS, count=60),
+        kernels=("td",),
+    )
+    found = RULE.detect(seen(ceiling(), Layers((wrapper,)), profile))
+    assert found is not None
+    assert "td (TimeDistributed) takes" in found.message
 
 
 def test_what_was_tried_without_gain_is_said() -> None:

@@ -33,6 +33,7 @@ class Operations:
     kernels: tuple[str, ...] = ()
     # Of a loop's own iterations, not of a step called by itself.
     in_loop: bool = False
+    single_rows: int = 0  # calls of the model on one row, in one iteration of a loop
 
     @property
     def whole_ns(self) -> float:

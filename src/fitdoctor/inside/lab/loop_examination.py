@@ -117,7 +117,7 @@ class LoopExamination:
         yield from self._frozen()
         yield from self._with_functions_compiled()
         yield from self._seen_once()
-        if self._loop.last_function_call is None and not self._has_step_function:
+        if self._loop.last_function_call is None:
             yield from self._profiled()
         self._examine_step()
 
@@ -172,12 +172,8 @@ class LoopExamination:
         finally:
             self._finder.end()
 
-    @property
-    def _has_step_function(self) -> bool:
-        return self._finder is not None and self._finder.found is not None
-
     def _profiled(self) -> Stage[None]:
-        """Some iterations under the profiler, where there is no step that could be called alone."""
+        """Some iterations under the profiler: what the loop does, however it is written."""
         is_torch = self._context.backend.name == "torch"
         if not is_torch or self._finder is None or not self._finder.models:
             return
@@ -194,7 +190,9 @@ class LoopExamination:
             lambda names: summed(profile, max(1, iterations), names, profile.end - profile.begin),
             models,
         )
-        return replace(found, in_loop=True)
+        calls = [] if self._finder is None else self._finder.models
+        single = sum(shape[:1] == (1,) for call in calls for shape in call.input_shapes[:1])
+        return replace(found, in_loop=True, single_rows=single)
 
     def _iterations(self, wanted: int, least_ns: int = STAGE_NS) -> Stage[Bodies]:
         """Let the loop run for a while; returns how long each body took."""
@@ -238,7 +236,7 @@ class LoopExamination:
     def _examine_step(self) -> None:
         """The step by itself, and then the loader, which may be read to its end."""
         context, loop = self._context, self._loop
-        with self._recorder.suspend():
+        with self._recorder.suspend(), context.backend.recording_gradients():
             try:
                 context.trial = step_of_loop(context.backend, loop, self._finder)
             except NotAvailable as why:
@@ -246,7 +244,7 @@ class LoopExamination:
             except Exception as error:  # noqa: BLE001 - the user's own code runs here
                 context.why_no_trial = f"{type(error).__name__}: {error}"
             LoopTrials(context, loop).run(self._finder)
-        Scheduler().examine(context)
+            Scheduler().examine(context)
         loop.frozen = None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fitdoctor.inside.seams.backends import batches
@@ -36,6 +37,10 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def snapshot(self, model: Any) -> Callable[[], None]:
         """Copy all state that a training step changes; calling the result restores it."""
+
+    def recording_gradients(self) -> AbstractContextManager[None]:
+        """On, where the script has switched gradients off for a moment."""
+        return nullcontext()
 
     def why_not_restorable(self) -> str | None:
         """A reason why a step cannot be undone exactly, or None."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from fitdoctor.inside.seams.backends import batches
@@ -23,6 +24,11 @@ class TorchBackend(Backend):
 
     def __init__(self) -> None:
         self.torch = sys.modules["torch"]
+
+    def recording_gradients(self) -> AbstractContextManager[None]:
+        """A loop is examined where it updates its weights, often inside `torch.no_grad()`."""
+        enabled: AbstractContextManager[None] = self.torch.enable_grad()
+        return enabled
 
     def snapshot(self, model: Any) -> Callable[[], None]:
         """Copy values, gradients, train/eval mode and torch's random state."""
