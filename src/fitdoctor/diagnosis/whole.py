@@ -11,6 +11,7 @@ from fitdoctor.analysis.build_view import view_of
 from fitdoctor.analysis.device_use import device_use
 from fitdoctor.analysis.health import not_measured, recording_health, workload_health
 from fitdoctor.analysis.input_line import input_line
+from fitdoctor.analysis.loops_inside import PART as LOOP_INSIDE
 from fitdoctor.analysis.start_up import start_up
 from fitdoctor.analysis.step_rows import step_rows
 from fitdoctor.analysis.timeline import timeline
@@ -116,7 +117,7 @@ def _diagnosed(
         findings=findings,
         health=tuple(_health(workload_health(view)) + why_not_judged(view, verdict)),
         joint_gain=joint_gain(costs.total, parts_with_contention(view), findings),
-        total_ns=_total_ns(workload) + sum(_total_ns(one) for one in view.validations),
+        total_ns=_total_with_what_it_waits_for(view),
         not_measured=tuple(not_measured(workload)),
         input=input_line(view),
         # Of steps that are only enqueued, the host's clock tells nothing of either.
@@ -193,6 +194,13 @@ def _total_ns(workload: RecordedWorkload) -> int:
     if workload.calls:
         return sum(call.dur for call in workload.calls)
     return sum(one.t[-1] + one.step[-1] - one.t[0] for one in workload.blocks if one.t)
+
+
+def _total_with_what_it_waits_for(view: View) -> int:
+    """With evaluations between its steps; without loops inside it, which are listed themselves."""
+    total = _total_ns(view.recorded) + sum(_total_ns(one) for one in view.validations)
+    inside = view.costs.parts.get(LOOP_INSIDE, 0.0) / view.costs.total.value
+    return round(total * (1.0 - inside))
 
 
 def _own_cost(recording: Recording, workloads: list[DiagnosedWorkload]) -> float | None:
