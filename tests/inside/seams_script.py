@@ -23,7 +23,7 @@ from fitdoctor.inside.ledger import iterator_changes
 from fitdoctor.inside.seams.backends.model_state import state_variables
 from fitdoctor.inside.seams.inputs import constructed
 from fitdoctor.inside.seams.models.contexts import without_metrics
-from fitdoctor.inside.seams.watch import eager_switch, keras_trainer, outside_torch
+from fitdoctor.inside.seams.watch import debug_checks, eager_switch, keras_trainer, outside_torch
 
 held = []  # modules of seams/watch
 synced_in_fit = set()
@@ -129,6 +129,24 @@ else:
     switch.turn(True)
     assert eager_switch.eager_switch(backend) is None
     held.append("eager_switch")
+
+assert debug_checks.checks_on(backend) is None
+if backend == "torch":
+    torch.autograd.set_detect_anomaly(True)
+elif backend == "jax":
+    framework.config.update("jax_debug_nans", True)
+else:
+    framework.debugging.enable_check_numerics()
+checks = debug_checks.checks_on(backend)
+with checks.off():
+    assert debug_checks.checks_on(backend) is None
+if backend == "torch":
+    torch.autograd.set_detect_anomaly(False)
+elif backend == "jax":
+    framework.config.update("jax_debug_nans", False)
+else:
+    framework.debugging.disable_check_numerics()
+held.append("debug_checks")
 
 
 class Rows(keras.utils.PyDataset):
