@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fitdoctor.analysis.leaves import OUTSIDE_LAYERS, ROW_BY_ROW, Leaf, leaves_of
+from fitdoctor.analysis.leaf import Leaf
+from fitdoctor.analysis.leaves import OUTSIDE_LAYERS, ROW_BY_ROW, leaves_of
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.model import MachineCeiling
 from fitdoctor.contract.evidence.operations import Operations

@@ -6,9 +6,11 @@ The leaves of a part sum to the part. What is known of none of them is a leaf of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fitdoctor.analysis.decompositions import is_decomposition
+from fitdoctor.analysis.leaf import Leaf
+from fitdoctor.analysis.leaves_beside import callback_leaves, input_leaves, own_code_leaves
 from fitdoctor.analysis.loop_parts import OWN_CODE
 from fitdoctor.analysis.step_rows import OPTIMIZER, REST, step_rows
 from fitdoctor.analysis.view import View
@@ -38,32 +40,13 @@ WHOLE = "the training step"
 OTHERS = "the rest"
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """A piece of a step that is not divided further."""
-
-    part: str  # of the breakdown
-    what: str
-    ns: float
-    where: CodeLine | None = None
-    floor_ns: float | None = None  # what this machine needs at least; None: not known
-    is_kernel: bool = False  # one of the framework's own layers: as fast as its kernels
-    layer: str | None = None
-    calls: int = 1  # of the layer, in one step
-
-    @property
-    def headroom_ns(self) -> float | None:
-        """What is above the floor."""
-        return None if self.floor_ns is None else max(0.0, self.ns - self.floor_ns)
-
-
 def leaves_of(view: View, parts: Mapping[str, float]) -> tuple[Leaf, ...]:
     """All leaves; their sum is that of the parts."""
     dividers = {
         "step": _step,
-        "input_wait": _input,
-        "callbacks": _callbacks,
-        OWN_CODE: _own_code,
+        "input_wait": input_leaves,
+        "callbacks": callback_leaves,
+        OWN_CODE: own_code_leaves,
     }
     found: list[Leaf] = []
     for part, ns in parts.items():
@@ -273,58 +256,3 @@ def _around(view: View, ns: float) -> list[Leaf]:
     ]
     rest = ns - sum(one.ns for one in pieces)
     return [*pieces, Leaf("step", AROUND, max(0.0, rest), floor_ns=0.0)]
-
-
-# -- beside the step -------------------------------------------------------------------
-
-
-def _input(view: View, ns: float) -> list[Leaf]:
-    """The stages of a pipeline, or the lines that make the data."""
-    stages = [one for one in view.stages if one.own_ns]
-    whole = sum(one.own_ns or 0.0 for one in stages)
-    if stages and whole > 0:
-        return [
-            Leaf(
-                "input_wait",
-                f"stage {one.op}",
-                ns * (one.own_ns or 0.0) / whole,
-                CodeLine(one.file, one.line) if one.file and one.line else None,
-                0.0,
-            )
-            for one in stages
-        ]
-    watched = loop_lines(view.recorded)
-    if watched is not None:
-        return _lines("input_wait", ns, watched.lines("loading"))
-    loader = view.loader
-    if loader is not None and loader.hot_line is not None:
-        file, line, function = loader.hot_line
-        return [Leaf("input_wait", function, ns, CodeLine(file, line), 0.0)]
-    return []
-
-
-def _own_code(view: View, ns: float) -> list[Leaf]:
-    watched = loop_lines(view.recorded)
-    return [] if watched is None else _lines(OWN_CODE, ns, watched.lines("own"))
-
-
-def _lines(
-    part: str, ns: float, lines: Iterable[tuple[tuple[str, int, str, int], float]]
-) -> list[Leaf]:
-    rows = list(lines)
-    # Only the hottest lines were kept: what the others took is left over.
-    whole = max(1e-9, sum(share for _, share in rows))
-    return [
-        Leaf(part, function, ns * share / whole, CodeLine(file, line), 0.0)
-        for (file, line, function, _), share in rows
-    ]
-
-
-def _callbacks(view: View, ns: float) -> list[Leaf]:
-    totals = [one for one in view.recorded.callbacks if one.hook in ("batch", "epoch")]
-    by_name: dict[str, tuple[float, CodeLine | None]] = {}
-    for one in totals:
-        before, place = by_name.get(one.name, (0.0, None))
-        own = CodeLine(one.file, one.line) if one.file and one.line else None
-        by_name[one.name] = (before + one.ns / max(1, view.costs.steps), own or place)
-    return [Leaf("callbacks", name, spent, place, 0.0) for name, (spent, place) in by_name.items()]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fitdoctor.analysis.leaves import Leaf, leaves_of
+from fitdoctor.analysis.leaf import Leaf
+from fitdoctor.analysis.leaves import leaves_of
 from fitdoctor.analysis.view import View
 from fitdoctor.diagnosis.breakdown import parts_with_contention
 from fitdoctor.findings.account_row import AccountRow, State

@@ -92,9 +92,7 @@ def prove_cures(
     if trial and patch:
         patch = kept_cures(examined, patch, folder, tell=tell, unsafe=unsafe, pack=pack)
     if not patch:
-        unchecked = not_checked("nothing changed")
-        nothing = Proof("not-proven", _nothing(examined, patch), Measured(), unchecked)
-        return ProvenCures(nothing, patch, examined)
+        return ProvenCures(_nothing(examined, patch), patch, examined)
     for line in applied_lines(patch):
         tell(f"cure: {line}")
     prover = Prover(folder, limits, tell)
@@ -173,7 +171,12 @@ def _one(
     )
 
 
-def _nothing(examined: Examined, patch: Patch) -> str:
+def _nothing(examined: Examined, patch: Patch) -> Proof:
+    unchecked = not_checked("nothing changed")
+    return Proof("not-proven", _why_nothing(examined, patch), Measured(), unchecked)
+
+
+def _why_nothing(examined: Examined, patch: Patch) -> str:
     if not examined.findings:
         verdicts = ", ".join(sorted({w.verdict for w in examined.diagnosis.workloads}))
         return f"nothing was found that could be cured ({verdicts})"
