@@ -36,7 +36,7 @@ class StartUp:
 
 def start_up(recording: Recording) -> StartUp | None:
     """The start of the script, or None where its beginning or its training was not seen."""
-    begin = next((event.t for event in recording.events if event.name == "start"), None)
+    begin = process_start_ns(recording)
     fits = [w for w in recording.workloads if w.calls and w.parent is None and w.kind == "fit"]
     if begin is None or not fits:
         return None
@@ -53,6 +53,11 @@ def start_up(recording: Recording) -> StartUp | None:
         fit=call.start_up,
         first_step=round(rows[0].step + (rows[0].wait or 0.0)),
     )
+
+
+def process_start_ns(recording: Recording) -> int | None:
+    """When the script's process began, as soon as it could be seen."""
+    return next((event.t for event in recording.events if event.name == "start"), None)
 
 
 def covered(spans: Iterable[tuple[int, int]]) -> int:

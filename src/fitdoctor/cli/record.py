@@ -49,9 +49,21 @@ def record(
     *,
     stdout: int | None = None,
     trials: tuple[str, ...] | None = (),
+    try_cures: bool = False,
     folder: Path | None = None,
 ) -> tuple[Path, Outcome]:
-    """Run a script under the recorder: the recording, and how the script ended."""
+    """Run a script under the recorder: the recording, and how the script ended.
+
+    Args:
+        script: what to run.
+        options: of the recorder.
+        verbosity: how much to say.
+        stdout: where the script's own output goes.
+        trials: other backends to try in fresh processes, besides the settings that the recording
+            gives a reason for; None: the script is never started again.
+        try_cures: also run the changed source for the first findings.
+        folder: for the recording.
+    """
     from fitdoctor.launch.sampler import describe_machine
 
     recording = create_recording(script.path, folder=folder)
@@ -63,6 +75,8 @@ def record(
     outcome = _record(command, recording, options, verbosity, stdout)
     if trials is not None and outcome.code == 0:
         _try_settings(command, recording, trials, verbosity)
+        if try_cures:
+            _try_cures(script, recording, options.budget_s, verbosity)
     return recording, outcome
 
 
@@ -80,6 +94,16 @@ def _try_settings(
             run_trial(recording, seen, command, trial, verbosity.say)
     except FitdoctorError as error:  # the report that follows says what is wrong with it
         verbosity.say(f"no settings were tried: {error.message}")
+
+
+def _try_cures(script: Script, recording: Path, budget_s: float, verbosity: Verbosity) -> None:
+    """The changed source for the first findings, as long as the budget lasts."""
+    from fitdoctor.trials.cured_text import try_cures
+
+    try:
+        try_cures(recording, script, budget_s, verbosity.say)
+    except FitdoctorError as error:  # the report that follows says what is wrong with it
+        verbosity.say(f"no cure was tried: {error.message}")
 
 
 def _record(

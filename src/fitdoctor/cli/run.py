@@ -86,7 +86,9 @@ def command(
     options = RunOptions(budget_s=budget, keep_running=keep_running, probes=not no_probes)
     shown = Verbosity(**verbosity)
     trials = None if no_trials or no_probes or keep_running else backends
-    recording, outcome = record(script, options, shown, trials=trials, folder=output_dir)
+    recording, outcome = record(
+        script, options, shown, trials=trials, try_cures=True, folder=output_dir
+    )
     try:
         _report(recording, script, choice, outputs, shown)
     except Exception as error:  # noqa: BLE001 - shown, and the script's own failure still counts

@@ -22,6 +22,8 @@ from fitdoctor.contract.records import RecordedWorkload, Recording
 from fitdoctor.diagnosis.account import account_of
 from fitdoctor.diagnosis.breakdown import breakdown, parts_with_contention
 from fitdoctor.diagnosis.one_cause import one_cause_each
+from fitdoctor.diagnosis.run_gain import with_run_gains
+from fitdoctor.diagnosis.tried import with_trials
 from fitdoctor.diagnosis.verdict import verdict_of, why_not_judged
 from fitdoctor.findings.diagnosed import (
     Ceiling,
@@ -97,8 +99,10 @@ def _diagnosed(
     where = place_of(workload)
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
         return _not_judged(workload, where, view)
-    findings = ranked([found for rule in rules if (found := rule.detect(view)) is not None])
-    listed = [_widened(one) for one in one_cause_each(findings, rules)]
+    detected = [found for rule in rules if (found := rule.detect(view)) is not None]
+    findings = ranked(with_trials(workload, detected))
+    widened = [_widened(one) for one in one_cause_each(findings, rules)]
+    listed = with_run_gains(recording, view, widened)
     findings = tuple(one for one in listed if not one.is_option)
     account = account_of(view, findings)
     verdict, sentence = verdict_of(view, findings, account)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -9,12 +11,14 @@ from fitdoctor.findings.edits import Edit, ReadPacked
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 
-__all__ = ["Cure", "Finding", "How", "Safety", "Where"]
+__all__ = ["Cure", "Finding", "How", "Safety", "Scope", "Where"]
 
 Safety = Literal["safe", "unsafe", "advice"]
 # How a gain is known: the cure itself ran here; from measured parts and a model of how they
 # overlap; or only that it can be no more, if what was found cost nothing.
 How = Literal["tried", "modelled", "bound"]
+# What gets faster by that much: a step in the steady state, or the whole run as planned.
+Scope = Literal["step", "run"]
 # Of a bound, this part is taken to be within reach when findings are put in order.
 WITHIN_REACH = 0.5
 
@@ -39,6 +43,13 @@ class Cure:
     def packing(self) -> ReadPacked | None:
         """The edit that stores data on disk, where the cure has one."""
         return next((edit for edit in self.edits if isinstance(edit, ReadPacked)), None)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same edits: what a trial of them is known by."""
+        edits = [edit.to_json() for edit in self.edits]
+        text = json.dumps(edits, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
         edits = [edit.to_json() for edit in self.edits]
@@ -65,6 +76,10 @@ class Finding:
     how: How = "modelled"
     # Other cures of the same cause, each with its own gain, the best first.
     also: tuple[Finding, ...] = ()
+    scope: Scope = "step"
+    # Of the whole run as planned, start and first epochs included; None where its length is not
+    # known, and where `gain` is that already.
+    run_gain: Interval | None = None
     # Nothing is wrong: another model, or another training, that would take less time.
     is_option: bool = False
 
@@ -83,10 +98,15 @@ class Finding:
         others = [one for one in (self.partly, *self.also) if one is not None and one.cure.edits]
         return max(others, key=lambda one: one.gain.value, default=self)
 
+    def gain_to_json(self) -> dict[str, Any]:
+        """The gain, how it is known, and of what it is."""
+        found = {**self.gain.to_json(), "how": self.how, "of": self.scope}
+        return found if self.run_gain is None else {**found, "run": self.run_gain.to_json()}
+
     def to_json(self) -> dict[str, Any]:
         partly: dict[str, Any] = {}
         if self.partly is not None:
-            gain = {**self.partly.gain.to_json(), "how": self.partly.how}
+            gain = self.partly.gain_to_json()
             partly["partly"] = {"gain": gain, **self.partly.cure.to_json()}
         return {
             "rule": self.rule,
@@ -94,10 +114,9 @@ class Finding:
             "where": self.where.to_json() if self.where else None,
             "message": self.message,
             "evidence": self.evidence,
-            "gain": {**self.gain.to_json(), "how": self.how},
+            "gain": self.gain_to_json(),
             "cure": self.cure.to_json() | partly,
             "other_cures": [
-                {"gain": {**one.gain.to_json(), "how": one.how}, **one.cure.to_json()}
-                for one in self.also
+                {"gain": one.gain_to_json(), **one.cure.to_json()} for one in self.also
             ],
         }

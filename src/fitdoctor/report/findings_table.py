@@ -14,7 +14,7 @@ from rich.text import Text
 from fitdoctor.findings.diagnosed import DiagnosedWorkload
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.report.gain_words import gain_size, gain_words, how_words
+from fitdoctor.report.gain_words import gain_size, gain_words, how_words, run_words
 from fitdoctor.report.step_time import time_text
 from fitdoctor.report.text import clean, place, shorten_left
 from fitdoctor.units import gain
@@ -147,6 +147,7 @@ def _cure(finding: Finding) -> str:
 
 def _details(finding: Finding, *, verbose: bool) -> Iterator[RenderableType]:
     texts = [("why", finding.message), ("cure", _cure(finding)), ("edit", partly(finding))]
+    texts.append(("run", run_words(finding)))
     texts += [("or", f"{one.cure.summary}: {gain_words(one)}") for one in finding.also]
     for word, text in texts:
         if clean(text):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from fitdoctor.findings.finding import Finding
 from fitdoctor.units import factor, gain
 
+# A run that gains less than this part of what a step gains is worth a line of its own.
+MUCH_LESS = 0.8
+
 
 def how_words(finding: Finding) -> str:
     """How the gain is known; of a bound its size says enough."""
@@ -21,3 +24,11 @@ def gain_size(finding: Finding) -> str:
 def gain_words(finding: Finding) -> str:
     """Both, as in `2.4× (1.9–2.6), estimated`."""
     return ", ".join(filter(None, (gain_size(finding), how_words(finding))))
+
+
+def run_words(finding: Finding) -> str:
+    """What the whole run gains, where that is much less than what a step gains."""
+    run = finding.run_gain
+    if run is None or run.value >= MUCH_LESS * finding.gain.value:
+        return ""
+    return f"the whole run as planned gains {gain(run)}: its start and first epochs stay"

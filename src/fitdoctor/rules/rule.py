@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import ClassVar
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.finding import Cure, Finding, How, Safety
+from fitdoctor.findings.finding import Cure, Finding, How, Safety, Scope
 from fitdoctor.findings.place import Where, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
@@ -82,6 +82,7 @@ class Rule(abc.ABC):
         partly: Finding | None = None,
         evidence: Mapping[str, EvidenceValue] | None = None,
         how: How = "modelled",
+        scope: Scope = "step",
     ) -> Finding:
         """What every finding repeats: code, name, place of the workload, gain from what is saved.
 
@@ -95,6 +96,7 @@ class Rule(abc.ABC):
             partly: what an edit can do where the cure is advice.
             evidence: the numbers that the finding rests on.
             how: the gain is known.
+            scope: of what it is a gain.
         """
         saved = dict(saves or {})
         if predicted is None:
@@ -110,6 +112,7 @@ class Rule(abc.ABC):
             saves=saved,
             partly=partly,
             how=how,
+            scope=scope,
         )
 
 

@@ -96,6 +96,7 @@ class ExplodingTrace(Rule):
             f"{duration(steps * plain)}",
             cure,
             predicted=Interval.around(ratio, ERROR),
+            scope="run",
             evidence={
                 "first_step_ns": round(start),
                 "planned_steps": steps,
