@@ -32,7 +32,7 @@ def test_stdout_is_the_scripts_and_the_report_is_on_stderr(folder: Path) -> None
     result = fake("run", "train.py", cwd=folder)
     assert (result.returncode, result.stdout) == (0, "the script's own output\n")
     assert re.match(r"fitdoctor · recording train.py → .fitdoctor/\S+_train.rec\n", result.stderr)
-    assert "What would help" in result.stderr
+    assert "Do this first" in result.stderr
     # Two equal progress records are one state.
     assert result.stderr.count("recording 1 of 30 s") == 1
     assert "\x1b" not in result.stderr
@@ -61,7 +61,7 @@ def test_json_and_text_files(folder: Path) -> None:
     result = fake("run", *options, "train.py", cwd=folder)
     assert result.returncode == 0
     assert json.loads((folder / "out.any").read_text())["schema"] == 1
-    assert "What would help" in (folder / "out.txt").read_text()
+    assert "Do this first" in (folder / "out.txt").read_text()
     assert sorted(path.name for path in folder.iterdir()) == [
         ".fitdoctor",
         "out.any",
@@ -74,7 +74,7 @@ def test_a_failed_script_is_still_reported(folder: Path) -> None:
     (folder / "train.py").write_text(TRAINS + "raise SystemExit(3)")
     result = fake("run", "-o", "out.json", "train.py", cwd=folder)
     assert result.returncode == 3
-    assert "What would help" in result.stderr
+    assert "Do this first" in result.stderr
     assert (folder / "out.json").exists()
 
 
@@ -107,14 +107,14 @@ def test_ctrl_c_gives_a_report_and_130(folder: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"What would help" in errors
+    assert b"Do this first" in errors
 
 
 def test_a_killed_script_is_reported_before_we_die_the_same_way(folder: Path) -> None:
     (folder / "train.py").write_text(TRAINS + "import os; os.kill(os.getpid(), 9)")
     result = fake("run", "train.py", cwd=folder)
     assert result.returncode == -signal.SIGKILL
-    assert "What would help" in result.stderr
+    assert "Do this first" in result.stderr
 
 
 def test_a_script_that_deletes_its_recording_keeps_its_code(folder: Path) -> None:
@@ -130,7 +130,7 @@ def test_report_shows_the_newest_again(folder: Path) -> None:
     fake("run", "-q", "train.py", cwd=folder)
     shown = fake("report", cwd=folder)
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert "What would help" in shown.stdout
+    assert "Do this first" in shown.stdout
     data = fake("report", "--json", cwd=folder)
     assert json.loads(data.stdout)["workloads"][0]["verdict"] == "input-bound"
     written = fake("report", "-o", "again.json", cwd=folder)

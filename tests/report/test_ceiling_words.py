@@ -12,14 +12,14 @@ from fitdoctor.report.step_time import ceiling_words
 @pytest.mark.parametrize(
     ("gain", "words"),
     [
-        (Interval(1.0, 0.97, 1.03), "curing all input would change nothing measurable"),
-        (Interval(1.05, 0.9, 1.4), "curing all input would change nothing measurable"),
-        (Interval(3.6, 3.2, 3.9), "curing all input would give 3.6× (3.2–3.9)"),
+        (Interval(1.0, 0.97, 1.03), "no faster"),
+        (Interval(1.05, 0.9, 1.4), "no faster"),
+        (Interval(3.6, 3.2, 3.9), "3.6× (3.2–3.9) faster"),
         (
             Interval(27, 0.8, 40),
-            "too noisy to estimate the gain of curing all input: 27× (0.80–40)",
+            "perhaps faster, too noisy to say: 27× (0.80–40)",
         ),
     ],
 )
 def test_words(gain: Interval, words: str) -> None:
-    assert ceiling_words(Ceiling(1e6, gain)).endswith(words)
+    assert ceiling_words(Ceiling(1e6, gain)) == words

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from diagnoses import MS, bare_diagnosis, diagnosis, finding, healthy_workload, slow_workload
@@ -32,7 +34,15 @@ def test_a_healthy_script_gets_no_advice() -> None:
     text = screen(diagnosis(healthy_workload()))
     assert "as fast as this model and this machine allow" in text
     assert "No finding" in text
-    for word in ("What would help", "[*]", "[!]", "fitdoctor rule", "warning", "not measured"):
+    for word in (
+        "Do this first",
+        "What else would help",
+        "[*]",
+        "[!]",
+        "fitdoctor rule",
+        "warning",
+        "not measured",
+    ):
         assert word not in text
 
 
@@ -100,6 +110,7 @@ def test_hostile_strings_cannot_steer_the_terminal() -> None:
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     long_place = Where("/elsewhere/" + "deep/" * 30 + "data.py", 31)
     rows = (
+        finding(),
         finding(name="recomputed-preprocessing", where=long_place, gain=Interval(1.04, 1.02, 1.05)),
         finding(message="word " * 60, cure=Cure("unsafe", "x" * 200)),
         finding(rule="IN001", name="名前" * 9, cure=Cure("advice", "move the data")),
@@ -126,19 +137,20 @@ def test_the_order_of_the_screen() -> None:
     wanted = [
         "412 steps, 380 in steady state",
         "Two thirds of every step",
-        "note: a short recording",
-        "warning: another process used 40 % of the CPU",
-        "One step of fit (train.py:88) costs 148 ms",
+        "Do this first: read several files at once",
+        "148 ms → 61.7 ms, 2.4× (1.90–2.6), estimated; keeps the training the same",
+        "IN002 serial-reads at data.py:31",
+        "why  The loader reads one file at a time",
+        "One step of fit (train.py:88) takes 148 ms",
         "waiting for data  96.0 ms  65 %  ████",
         "With its data in memory a step takes 41.0 ms",
-        "What would help",
-        "IN002 [*] serial-reads       data.py:31     61.7 ms   2.4× (1.90–2.6)",
-        "why  The loader reads one file at a time",
-        "cure read several files at once",
+        "What else would help",
         "CB001 [!] per-batch-callback train.py:88     142 ms 1.04× (1.02–1.05)",
+        "cure log every 50 batches",
         "both                                        56.9 ms    2.6× (2.1–2.9)",
-        "not measured: loader alone",
-        "[*] keeps the training the same   [!] may change it (--unsafe)",
+        "warning: another process used 40 % of the CPU",
+        "note: a short recording",
+        "[!] may change it (--unsafe)",
         "fitdoctor rule IN002",
     ]
     positions = [text.find(part) for part in wanted]
@@ -217,4 +229,45 @@ def test_the_verdict_comes_before_all_else() -> None:
 
 def test_the_spread_of_a_step_is_p10_to_p90() -> None:
     text = " ".join(screen(diagnosis(slow_workload())).split())
-    assert "costs 148 ms (p10–p90 inside an epoch: 140 ms – 162 ms)" in text
+    assert "takes 148 ms (p10–p90: 140 ms – 162 ms)" in text
+
+
+def test_a_screen_fits_a_terminal() -> None:
+    three = (finding(), finding("CB001"), finding("HO002"))
+    many = slow_workload()
+    shown = diagnosis(replace(many, findings=(*three, *three)), ended="examined")
+    lines = screen(shown).rstrip("\n").split("\n")
+    assert len(lines) <= 30
+    assert any(line.strip() == "3 more: -v" for line in lines)
+    assert "more: -v" not in screen(shown, verbose=True)
+
+
+def test_what_was_not_measured_is_said_where_nothing_was_found_or_asked_for() -> None:
+    reason = "not measured: loader alone"
+    assert reason not in screen(diagnosis(slow_workload()))
+    assert reason in screen(diagnosis(slow_workload()), verbose=True)
+    healthy = healthy_workload(not_measured=("loader alone: it cannot be read twice",))
+    assert reason in screen(diagnosis(healthy))
+
+
+def test_one_finding_needs_no_table() -> None:
+    text = screen(diagnosis(replace(slow_workload(), findings=(finding(),))))
+    assert "Do this first" in text and "What else would help" not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"how": "bound", "gain": Interval(2.4, 1.0, 2.4)},
+            "148 ms → at best 61.7 ms, at most 2.4×",
+        ),
+        ({"how": "tried"}, "148 ms → 61.7 ms, 2.4× (1.90–2.6), tried here"),
+        ({"gain": Interval(0.0, 0.0, 0.0)}, "0.00× (0.00–0.00)"),
+        ({"scope": "run"}, "2.4× (1.90–2.6), estimated"),
+    ],
+)
+def test_what_the_first_thing_gains(change: dict[str, Any], words: str) -> None:
+    text = screen(diagnosis(replace(slow_workload(), findings=(finding(**change),))))
+    assert words in text
+    assert ("→" in text) == (change.get("scope") != "run" and "0.00" not in words)

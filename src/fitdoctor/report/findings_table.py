@@ -1,4 +1,4 @@
-"""What would help: one row per finding, its reason and its cure below it."""
+"""What else would help: one row per further finding with its cure below, then all together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rich.text import Text
 from fitdoctor.findings.diagnosed import DiagnosedWorkload
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.report.gain_words import gain_size, gain_words, how_words, run_words
+from fitdoctor.report.details import details
+from fitdoctor.report.gain_words import gain_size
 from fitdoctor.report.step_time import time_text
 from fitdoctor.report.text import clean, place, shorten_left
 from fitdoctor.units import gain
@@ -27,6 +28,8 @@ DETAIL_INDENT = 10
 MAX_NAME = 25
 # Less than this of a path and a line number tells nothing.
 MIN_PLACE = 8
+# More rows than this are for -v.
+MOST_OTHERS = 2
 _AFTER_TITLE = "step after"
 _GAIN_TITLE = "gain (90 %)"
 
@@ -44,14 +47,18 @@ class _Row:
 def findings_table(
     workload: DiagnosedWorkload, *, width: int, verbose: bool = False, cwd: str | None = None
 ) -> Iterator[RenderableType]:
-    """The rows, widest gain first as the diagnosis ordered them, then their joint gain."""
-    rows = [_row(finding, workload, cwd) for finding in workload.findings]
+    """The findings after the first, as the diagnosis ordered them, then the gain of all."""
+    others = workload.findings[1:]
+    shown = others if verbose else others[:MOST_OTHERS]
+    rows = [_row(finding, workload, cwd) for finding in shown]
     joint = _joint_row(workload)
     widths = _widths([*rows, joint] if joint else rows, width)
     yield _title(widths)
-    for finding, row in zip(workload.findings, rows, strict=True):
+    for finding, row in zip(shown, rows, strict=True):
         yield _line(row, widths)
-        yield from _details(finding, verbose=verbose)
+        yield from details(finding, indent=DETAIL_INDENT, with_cure=True, verbose=verbose)
+    if len(others) > len(shown):
+        yield Padding(Text(f"{len(others) - len(shown)} more: -v", style="dim"), (0, 0, 0, INDENT))
     if joint:
         yield _line(joint, widths)
 
@@ -110,7 +117,7 @@ def _title(widths: dict[str, int]) -> Table:
     table.add_column(width=left)
     table.add_column(width=widths["after"], justify="right")
     table.add_column(width=widths["gain"], justify="right")
-    table.add_row(Text("  What would help", style="bold"), _AFTER_TITLE, _GAIN_TITLE)
+    table.add_row(Text("  What else would help", style="bold"), _AFTER_TITLE, _GAIN_TITLE)
     return table
 
 
@@ -128,41 +135,3 @@ def _line(row: _Row, widths: dict[str, int]) -> Padding:
         Text(row.gain, style="green"),
     )
     return Padding(table, (0, 0, 0, INDENT))
-
-
-def partly(finding: Finding) -> str:
-    """What an edit gives where the cure itself is a rewrite; empty where there is none."""
-    part = finding.partly
-    if part is None:
-        return ""
-    option = " --unsafe" if part.cure.safety == "unsafe" else ""
-    return f"{part.cure.summary}: {gain_words(part)} (fitdoctor fix{option})"
-
-
-def _cure(finding: Finding) -> str:
-    """The cure, and whether it ran here or its gain is estimated; of a bound its size says it."""
-    summary, how = finding.cure.summary, how_words(finding)
-    return f"{summary} (gain {how})" if summary and how else summary
-
-
-def _details(finding: Finding, *, verbose: bool) -> Iterator[RenderableType]:
-    texts = [("why", finding.message), ("cure", _cure(finding)), ("edit", partly(finding))]
-    texts.append(("run", run_words(finding)))
-    texts += [("or", f"{one.cure.summary}: {gain_words(one)}") for one in finding.also]
-    for word, text in texts:
-        if clean(text):
-            yield _detail(word, clean(text))
-    if verbose and finding.evidence:
-        known = ", ".join(
-            f"{clean(str(key))}={'not measured' if value is None else clean(str(value))}"
-            for key, value in finding.evidence.items()
-        )
-        yield _detail("seen", known)
-
-
-def _detail(word: str, text: str) -> Padding:
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(width=4, no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    table.add_row(word, Text(text))
-    return Padding(table, (0, 0, 0, DETAIL_INDENT))

@@ -50,7 +50,7 @@ def step_time(
         yield Padding(_bars(parts), (0, 0, 0, 4))
     if (ceiling := workload.ceiling) is not None:
         start = f"With its data in memory a step takes {time_text(ceiling.step_ns)}"
-        yield Padding(Text(f"{start}: {ceiling_words(ceiling)}."), (0, 0, 0, 2))
+        yield Padding(Text(f"{start}, {ceiling_words(ceiling)}."), (0, 0, 0, 2))
     if verbose and workload.step_rows:
         yield Padding(Text("With data in memory, a step is:"), (0, 0, 0, 2))
         yield Padding(_rows(workload.step_rows), (0, 0, 0, 4))
@@ -60,17 +60,17 @@ def _typical(workload: DiagnosedWorkload, label: str) -> Text:
     step, cost = workload.step, workload.cost_ns
     if step is None or cost is None:
         return Text(f"The time of one step of {label} was not measured: no steady state.")
-    text = f"One step of {label} costs {time_text(cost)}"
-    return Text.assemble(text, (f" (p10–p90 inside an epoch: {spread_text(step)})", "dim"))
+    text = f"One step of {label} takes {time_text(cost)}"
+    return Text.assemble(text, (f" (p10–p90: {spread_text(step)})", "dim"))
 
 
 def ceiling_words(ceiling: Ceiling) -> str:
-    """What curing all input would give; an interval around one may hide a lot, or nothing."""
+    """How much faster that is; an interval around one may hide a lot, or nothing."""
     if ceiling.gain.low > 1.0:
-        return f"curing all input would give {gain(ceiling.gain)}"
+        return f"{gain(ceiling.gain)} faster"
     if ceiling.gain.value < MAY_MATTER:
-        return "curing all input would change nothing measurable"
-    return f"too noisy to estimate the gain of curing all input: {gain(ceiling.gain)}"
+        return "no faster"
+    return f"perhaps faster, too noisy to say: {gain(ceiling.gain)}"
 
 
 def _table() -> Table:

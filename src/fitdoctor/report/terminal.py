@@ -1,4 +1,4 @@
-"""The one screen: the verdict, where a step's time goes, what would help, and how much.
+"""The one screen: the verdict, what to do first, where a step's time goes, and the rest.
 
 `render` returns text; who prints it, and where, is decided by the command line.
 """
@@ -16,6 +16,7 @@ from rich.text import Text
 from fitdoctor.contract.codec import encode
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Health
 from fitdoctor.report.findings_table import findings_table
+from fitdoctor.report.first_thing import first_thing
 from fitdoctor.report.gain_words import gain_words
 from fitdoctor.report.over_time import over_time
 from fitdoctor.report.step_time import step_time
@@ -83,15 +84,11 @@ def _screen(
     shown = [w for index, w in enumerate(ordered) if index == 0 or w.findings]
     others = [w for w in ordered if w not in shown]
     yield _headline(diagnosis)
-    if not shown:
-        yield from _about_the_run(diagnosis)
     for workload in shown:
         yield ""
         if len(ordered) > 1:
             yield Padding(Text(label(workload, cwd), style="underline"), (0, 0, 0, 2))
         yield Padding(Text(clean(workload.sentence), style="bold"), (0, 0, 0, 2))
-        if workload is shown[0]:
-            yield from _about_the_run(diagnosis)
         yield from _workload(workload, width=width, verbose=verbose, cwd=cwd)
     if others:
         yield ""
@@ -103,6 +100,7 @@ def _screen(
         joint = (gain(diagnosis.joint_gain), "bold green")
         yield ""
         yield Text.assemble("  All workloads together: ", joint)
+    yield from _about_the_run(diagnosis)
     if verbose or diagnosis.ended == "finished":
         yield from _timeline(diagnosis, cwd)
     if verbose:
@@ -171,14 +169,16 @@ def _health(health: tuple[Health, ...]) -> Iterator[RenderableType]:
 def _workload(
     workload: DiagnosedWorkload, *, width: int, verbose: bool, cwd: str | None
 ) -> Iterator[RenderableType]:
-    yield from _health(workload.health)
+    if workload.findings:
+        yield ""
+        yield from first_thing(workload, verbose=verbose, cwd=cwd)
     yield ""
     yield from step_time(workload, label(workload, cwd), verbose=verbose)
     if workload.input:
         yield Padding(Text(f"input: {clean(workload.input)}", style="dim"), (0, 0, 0, 2))
     for line in over_time(workload):
         yield Padding(Text(line, style="dim"), (0, 0, 0, 2))
-    if workload.findings:
+    if len(workload.findings) > 1:
         yield ""
         yield from findings_table(workload, width=width, verbose=verbose, cwd=cwd)
     elif workload.verdict == "at-ceiling":
@@ -187,7 +187,9 @@ def _workload(
         for option in workload.options:
             words = f"option: {clean(option.cure.summary)}: {gain_words(option)}"
             yield Padding(Text(words, style="dim"), (0, 0, 0, 2))
-    for reason in workload.not_measured:
+    yield from _health(workload.health)
+    # Where something was found, what could not be measured is for those who ask.
+    for reason in workload.not_measured if verbose or not workload.findings else ():
         yield Padding(Text(f"not measured: {clean(reason)}", style="dim"), (0, 0, 0, 2))
 
 
@@ -240,7 +242,7 @@ def _machine(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 def _next_commands(shown: list[DiagnosedWorkload]) -> RenderableType:
     findings = [finding for workload in shown for finding in workload.findings]
-    marks = {finding.cure.safety for finding in findings}
+    marks = {finding.cure.safety for workload in shown for finding in workload.findings[1:]}
     legend = [text for safety, text in LEGEND.items() if safety in marks]
     lines = [Text("  " + "   ".join(legend), style="dim")] if legend else []
     if findings:

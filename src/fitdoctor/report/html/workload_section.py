@@ -11,7 +11,7 @@ from fitdoctor.contract.records import RecordedWorkload, Recording
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Part
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.report.findings_table import partly
+from fitdoctor.report.details import partly
 from fitdoctor.report.gain_words import gain_words
 from fitdoctor.report.html.account_bar import BarPart, account_bar
 from fitdoctor.report.html.finding_diffs import Line, finding_diff
