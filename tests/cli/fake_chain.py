@@ -58,6 +58,8 @@ def _replace(name: str, **attributes: Any) -> None:
 _replace("fitdoctor.contract.reader", read_recording=read_recording)
 _replace("fitdoctor.diagnosis", diagnose=diagnose)
 _replace("fitdoctor.rules", all_rules=all_rules)
+# Without a training there is no source to change and try.
+_replace("fitdoctor.trials.cured_text", try_cures=lambda *_: None)
 
 if __name__ == "__main__":
     from fitdoctor.cli import main
