@@ -17,7 +17,7 @@ from fitdoctor.report.html.account_bar import BarPart, account_bar
 from fitdoctor.report.html.finding_diffs import Line, finding_diff
 from fitdoctor.report.html.pipeline_picture import PipelinePicture, pipeline_picture
 from fitdoctor.report.over_time import over_time
-from fitdoctor.report.step_time import ceiling_words, costliest, spread_text, time_text
+from fitdoctor.report.step_time import ceiling_sentence, costliest, spread_text, time_text
 from fitdoctor.report.terminal import label
 from fitdoctor.report.text import place
 from fitdoctor.units import gain
@@ -112,10 +112,7 @@ def _recorded(workload: DiagnosedWorkload, recording: Recording) -> RecordedWork
 
 def _ceiling(workload: DiagnosedWorkload) -> str:
     ceiling = workload.ceiling
-    if ceiling is None:
-        return ""
-    start = f"With its data in memory a step takes {time_text(ceiling.step_ns)}"
-    return f"{start}; {ceiling_words(ceiling)}."
+    return "" if ceiling is None else ceiling_sentence(workload, ceiling)
 
 
 def _card(
