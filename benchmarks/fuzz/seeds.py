@@ -22,6 +22,7 @@ KEYS = {
     "copy": ("as_is", "float32", "mixed_bfloat16"),
     "steps_per_execution": ("4", "16"),
     "fresh": ("threads", "cpu", "gpu", "jax", "one_device"),
+    "cure_trial": ("IN001", "IN004", "HO002"),
 }
 # Fields whose value a rule or a report reads as a word or a list of a certain form.
 WORDS = {

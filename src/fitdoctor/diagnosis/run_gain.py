@@ -52,6 +52,8 @@ def planned_run(recording: Recording, view: View) -> PlannedRun | None:
     if per_epoch is None or view.passes is None:
         return None
     start = min(first) - begin
+    if start <= 0:
+        return None  # of two clocks, or damaged
     return PlannedRun(start, view.costs.total.value, view.planned_steps, per_epoch)
 
 

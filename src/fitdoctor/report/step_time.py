@@ -138,8 +138,15 @@ def bar(share: float, width: int = BAR_WIDTH) -> str:
 
 
 def spread_text(step: StepTime) -> str:
-    """From p10 to p90."""
-    return f"{time_text(step.p10_ns)} – {time_text(step.p90_ns)}"
+    """From p10 to p90; a unit that both share is written once.
+
+    Example:
+        >>> spread_text(StepTime(15e6, 8.76e6, 34.6e6)), spread_text(StepTime(1e6, 9e5, 2e6))
+        ('8.76–34.6 ms', '900 µs–2.00 ms')
+    """
+    low, high = time_text(step.p10_ns), time_text(step.p90_ns)
+    same_unit = low.split(" ")[1:] == high.split(" ")[1:]
+    return f"{low.split(' ')[0] if same_unit else low}–{high}"
 
 
 def time_text(ns: float) -> str:
