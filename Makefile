@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # Stamps keep the set-up from running again while its inputs are unchanged.
 READY := $(VENV)/.ready
 
-.PHONY: demo test check casebook bench bench-cures docs format clean
+.PHONY: demo test check casebook bench bench-cures calibration docs format clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "fitdoctor needs Python 3.11 or newer, this is " + sys.version.split()[0])'
@@ -42,6 +42,9 @@ bench: $(READY)
 
 bench-cures: $(READY)
 	$(BIN)/python -m benchmarks.cures
+
+calibration: $(READY)
+	$(BIN)/python -m benchmarks.calibration
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

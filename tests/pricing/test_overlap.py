@@ -9,7 +9,7 @@ from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.diagnosis.breakdown import parts_with_contention
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.drift import widened_for_drift
+from fitdoctor.pricing.calibration import joint_width
 from fitdoctor.pricing.joint import (
     curable_parts,
     gain,
@@ -114,7 +114,8 @@ def test_a_part_gives_no_more_than_it_has() -> None:
 def test_a_cure_that_takes_from_other_parts_too_gives_what_it_gives_alone() -> None:
     total, batch = Interval.exact(100.0), {"step": Interval.around(80.0, 0.1)}
     both = cures(total, [batch, {"input_wait": Interval.exact(30.0)}])
-    assert joint_gain(total, {"step": 30.0}, both) == widened_for_drift(gain(total, batch["step"]))
+    alone = joint_width(both).around(gain(total, batch["step"]))
+    assert joint_gain(total, {"step": 30.0}, both) == alone
 
 
 def test_cures_of_a_part_that_has_no_time_add_nothing() -> None:

@@ -8,7 +8,7 @@ from fitdoctor.cures.patch import Declined
 from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.drift import widened_for_drift
+from fitdoctor.pricing.calibration import joint_width
 from fitdoctor.pricing.joint import gain_over_workloads, joint_gain
 
 # A cure that raises the joint gain by less than this is not worth a change of the source.
@@ -58,7 +58,7 @@ def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
     """The gain over all judged workloads when these findings are cured."""
     gain = gain_over_workloads([(w.total_ns, _gain(w, _of(w, cured))) for w in diagnosis.workloads])
     # What is left may be nearly all of a workload that is not cured; its pace changes as well.
-    return None if gain is None else widened_for_drift(gain)
+    return None if gain is None or not cured else joint_width(cured).around(gain)
 
 
 def _of(workload: DiagnosedWorkload, cured: list[Finding]) -> list[Finding]:

@@ -10,11 +10,6 @@ from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
 
-# Two processes, minutes apart, differ by this much; a fresh pair, one right after the other, by
-# less.
-AGAINST_RECORDED = 0.25
-AGAINST_FRESH = 0.15
-
 
 def with_trials(recorded: RecordedWorkload, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, those whose cure ran with the gain that was seen."""
@@ -33,9 +28,10 @@ def _with_trial(recorded: RecordedWorkload, finding: Finding) -> Finding:
 def _tried(finding: Finding, trial: CureTrial) -> Finding:
     if not finding.cure.edits or finding.cure.fingerprint != trial.edits:
         return finding
-    error = AGAINST_FRESH if trial.pairs else AGAINST_RECORDED
-    gain = Interval.around(trial.before_ns / trial.after_ns, error)
-    return replace(finding, gain=gain, how="tried", saves=_scaled(finding, gain))
+    # How far one trial may be off, the scored trials say: the interval is theirs (calibration).
+    gain = Interval.exact(trial.before_ns / trial.after_ns)
+    saves = _scaled(finding, gain)
+    return replace(finding, gain=gain, how="tried", script_ran=True, saves=saves)
 
 
 def _scaled(finding: Finding, gain: Interval) -> dict[str, Interval]:

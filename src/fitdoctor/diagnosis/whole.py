@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from fitdoctor.analysis.anomalies import first_epoch, iterator_waits, stalls
@@ -22,7 +21,7 @@ from fitdoctor.contract.records import RecordedWorkload, Recording
 from fitdoctor.diagnosis.account import account_of
 from fitdoctor.diagnosis.breakdown import breakdown, parts_with_contention
 from fitdoctor.diagnosis.one_cause import one_cause_each
-from fitdoctor.diagnosis.run_gain import with_run_gains
+from fitdoctor.diagnosis.run_gain import by_run_gain, with_run_gains
 from fitdoctor.diagnosis.tried import with_trials
 from fitdoctor.diagnosis.verdict import verdict_of, why_not_judged
 from fitdoctor.findings.diagnosed import (
@@ -35,7 +34,7 @@ from fitdoctor.findings.diagnosed import (
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.place import Where, place_of
 from fitdoctor.findings.ranking import ranked
-from fitdoctor.pricing.drift import widened_for_drift
+from fitdoctor.pricing.calibration import calibrated
 from fitdoctor.pricing.joint import gain_over_workloads, joint_gain
 from fitdoctor.rules import all_rules
 from fitdoctor.rules.rule import Rule
@@ -101,8 +100,8 @@ def _diagnosed(
         return _not_judged(workload, where, view)
     detected = [found for rule in rules if (found := rule.detect(view)) is not None]
     findings = ranked(with_trials(workload, detected))
-    widened = [_widened(one) for one in one_cause_each(findings, rules)]
-    listed = with_run_gains(recording, view, widened)
+    sure = [calibrated(one) for one in one_cause_each(findings, rules)]
+    listed = by_run_gain(with_run_gains(recording, view, sure))
     findings = tuple(one for one in listed if not one.is_option)
     account = account_of(view, findings)
     verdict, sentence = verdict_of(view, findings, account)
@@ -134,15 +133,6 @@ def _diagnosed(
         options=() if findings else tuple(one for one in listed if one.is_option),
         account=account,
     )
-
-
-def _widened(finding: Finding) -> Finding:
-    """With intervals that allow for drift, also where an edit does only part of the cure."""
-    partly = None if finding.partly is None else _widened(finding.partly)
-    # A bound is what it is, whatever the machine's pace.
-    gain = finding.gain if finding.how == "bound" else widened_for_drift(finding.gain)
-    also = tuple(_widened(one) for one in finding.also)
-    return replace(finding, gain=gain, partly=partly, also=also)
 
 
 def _ceiling(view: View, findings: tuple[Finding, ...]) -> Ceiling | None:

@@ -24,6 +24,14 @@ WITHIN_REACH = 0.5
 
 
 @dataclass(frozen=True)
+class Scored:
+    """What the interval of a gain rests on: predictions of the same rule that were then proven."""
+
+    cases: int
+    of_rule: bool  # they are enough; otherwise the interval is that of all rules together
+
+
+@dataclass(frozen=True)
 class Cure:
     """What to change, and whether the training stays the same when it is changed.
 
@@ -82,6 +90,15 @@ class Finding:
     run_gain: Interval | None = None
     # Nothing is wrong: another model, or another training, that would take less time.
     is_option: bool = False
+    # The changed script itself ran, in a fresh process; other trials change one thing in the
+    # process that is examined.
+    script_ran: bool = False
+    scored: Scored | None = None  # None: not calibrated, as a bound
+
+    @property
+    def kind(self) -> str:
+        """How the gain is known, as scores of earlier predictions are kept."""
+        return "script" if self.script_ran else self.how
 
     @property
     def likely_gain(self) -> float:
@@ -99,8 +116,13 @@ class Finding:
         return max(others, key=lambda one: one.gain.value, default=self)
 
     def gain_to_json(self) -> dict[str, Any]:
-        """The gain, how it is known, and of what it is."""
-        found = {**self.gain.to_json(), "how": self.how, "of": self.scope}
+        """The gain, how it is known, of what it is, and what its interval rests on."""
+        found: dict[str, Any] = {**self.gain.to_json(), "how": self.how, "of": self.scope}
+        if self.how == "tried":
+            found["trial"] = "script" if self.script_ran else "process"
+        if self.scored is not None:
+            found["scored_cases"] = self.scored.cases
+            found["interval_from"] = "rule" if self.scored.of_rule else "all rules"
         return found if self.run_gain is None else {**found, "run": self.run_gain.to_json()}
 
     def to_json(self) -> dict[str, Any]:

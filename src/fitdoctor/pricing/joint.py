@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
-from fitdoctor.pricing.drift import widened_for_drift
+from fitdoctor.pricing.calibration import joint_width
 
 _SMALLEST_SHARE = 0.001  # no prediction goes below this share of the present step
 
@@ -39,7 +39,7 @@ def gain(total: Interval, saved: Interval) -> Interval:
 def joint_gain(
     total: Interval, parts: Mapping[str, float], findings: Sequence[Finding]
 ) -> Interval | None:
-    """The gain of all cures at once, with an interval that allows for drift; None without cures.
+    """The gain of all cures at once, with an interval as scored cases ask for; None without cures.
 
     Never less than the best of them alone: a cure that saves on the start-up, or on all parts at
     once, is not bound to one part. A bound says what could be there at most, and counts only where
@@ -58,7 +58,7 @@ def joint_gain(
     if savings:
         gains.append(gain(total, _saved_together(savings, parts)))
     best = max(gains, key=lambda one: one.value, default=None)
-    return None if best is None else widened_for_drift(best)
+    return None if best is None else joint_width(known).around(best)
 
 
 def gain_over_workloads(workloads: Sequence[tuple[float, Interval | None]]) -> Interval | None:

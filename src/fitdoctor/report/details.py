@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fitdoctor.findings.finding import Finding
-from fitdoctor.report.gain_words import gain_words, how_words, run_words
+from fitdoctor.report.gain_words import gain_words, how_words, run_words, scored_words
 from fitdoctor.report.text import clean
 
 
@@ -23,16 +23,19 @@ def details(
         finding: what was found.
         indent: columns to the left.
         with_cure: the cure has no line of its own yet; one line has to do then, unless verbose.
-        verbose: also the evidence.
+        verbose: also the evidence, and what the interval rests on.
     """
     is_short = with_cure and not verbose
     texts = [("cure", _cure(finding))] if with_cure else []
     if not is_short:
         texts = [("why", finding.message), *texts, ("edit", partly(finding))]
-        texts.append(("run", run_words(finding)))
+        if with_cure:  # the first finding has said it beside its gain
+            texts.append(("run", run_words(finding)))
         texts += [("or", f"{one.cure.summary}: {gain_words(one)}") for one in finding.also]
     if verbose and finding.evidence:
         texts.append(("seen", _evidence(finding)))
+    if verbose:
+        texts.append(("from", scored_words(finding)))
     for word, text in texts:
         if clean(text):
             line = Text(clean(text), no_wrap=is_short, overflow="ellipsis" if is_short else None)

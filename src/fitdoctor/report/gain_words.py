@@ -31,4 +31,15 @@ def run_words(finding: Finding) -> str:
     run = finding.run_gain
     if run is None or run.value >= MUCH_LESS * finding.gain.value:
         return ""
-    return f"the whole run as planned gains {gain(run)}: its start and first epochs stay"
+    return f"whole run as planned: {gain(run)}"
+
+
+def scored_words(finding: Finding) -> str:
+    """What the interval rests on."""
+    scored = finding.scored
+    if scored is None:
+        return ""
+    cases = f"{scored.cases} scored case{'' if scored.cases == 1 else 's'} of {finding.rule}"
+    if scored.of_rule:
+        return f"90 % interval from {cases}"
+    return f"wide 90 % interval, from the cases of all rules: only {cases}"

@@ -12,7 +12,7 @@ from fitdoctor.findings.diagnosed import DiagnosedWorkload, Diagnosis, Part
 from fitdoctor.findings.finding import Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.report.details import partly
-from fitdoctor.report.gain_words import gain_words
+from fitdoctor.report.gain_words import gain_words, run_words
 from fitdoctor.report.html.account_bar import BarPart, account_bar
 from fitdoctor.report.html.finding_diffs import Line, finding_diff
 from fitdoctor.report.html.pipeline_picture import PipelinePicture, pipeline_picture
@@ -129,7 +129,7 @@ def _card(
             for edit in finding.as_edited.cure.edits
         ),
         diff=diff,
-        gain=gain_words(finding),
+        gain="; ".join(filter(None, (gain_words(finding), run_words(finding)))),
         after=_after(workload, finding.gain),
         interval=_left(finding.gain),
         evidence=tuple((str(key), _evidence(value)) for key, value in finding.evidence.items()),
