@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from benchmarks.scored_history import Scored
-from fitdoctor.pricing.scores import ENOUGH, SCRIPT, half_width
+from fitdoctor.intervals import Interval
+from fitdoctor.pricing.scores import ENOUGH, SCRIPT, half_width, widened
 
 LEVELS = (0.5, 0.8, 0.9)
 GROUPS: dict[str, Callable[[Scored], str]] = {
@@ -28,11 +29,13 @@ def coverage(scored: Sequence[Scored], known: Sequence[Scored] | None = None) ->
     """
     base = scored if known is None else known
     inside = [_inside(one, base) for one in scored]
+    shown = [_is_shown(one, base) for one in scored]
     rows = []
     for group, name_of in GROUPS.items():
         for name in sorted({name_of(one) for one in scored}):
             chosen = [i for i, one in enumerate(scored) if name_of(one) == name]
-            rows.append(_row(group, name, [scored[i] for i in chosen], [inside[i] for i in chosen]))
+            row = _row(group, name, [scored[i] for i in chosen], [inside[i] for i in chosen])
+            rows.append({**row, "inside_as_shown": _share([shown[i] for i in chosen])})
     return rows
 
 
@@ -43,6 +46,15 @@ def _inside(one: Scored, base: Sequence[Scored]) -> dict[float, bool | None]:
         half = _half(one, others, level)
         found[level] = None if half is None else one.score <= half
     return found
+
+
+def _is_shown(one: Scored, base: Sequence[Scored]) -> bool | None:
+    """Whether the 90 % interval that would be shown holds it: never narrower than measured."""
+    half = _half(one, [other for other in base if other.script != one.script], LEVELS[-1])
+    if half is None or one.low is None or one.high is None:
+        return None
+    given = Interval(one.predicted, one.low, one.high)
+    return widened(given, half, one.how).contains(one.proven)
 
 
 def _half(one: Scored, others: Iterable[Scored], level: float) -> float | None:

@@ -31,11 +31,13 @@ def progress_line(progress: Progress | str) -> str:
 
     if isinstance(progress, str):
         return progress
-    now = "" if progress.ratio is None else f" · so far {gain(progress.ratio)}"
-    if progress.step_ns is None:
-        return f"pair {progress.runs // 2} done{now or ' · no interval from so few pairs yet'}"
+    if progress.pair is not None:
+        before, after = map(duration, progress.pair)
+        now = "no interval yet" if progress.ratio is None else f"so far {gain(progress.ratio)}"
+        return f"pair done: {before} → {after} per compared step · {now}"
     disturbed = " · disturbed by other processes, will be repeated" if progress.disturbed else ""
-    return f"run {progress.runs}: {progress.side} {duration(progress.step_ns)} per step{disturbed}"
+    steps = f"{progress.steps} steps in {duration(progress.taken_ns)}, warm-up included"
+    return f"run {progress.runs}: {progress.side}, {steps}{disturbed}"
 
 
 @script_command("prove", "Prove that a change makes training faster, and that it trains the same.")

@@ -14,6 +14,8 @@ from fitdoctor.intervals import Interval
 
 # Predictions of nearly no gain would be divided by nearly nothing.
 LEAST_SHARE = 0.05
+# An upper end this many times the value says that no end was seen: the scores give one.
+NO_END = 5.0
 # From fewer cases the width of 90 % is their single worst one: a rule gets no width of its own.
 ENOUGH = 19
 # The scores of changed scripts that ran are kept apart under this name.
@@ -52,6 +54,8 @@ def half_width(scores: Sequence[float], level: float) -> float | None:
 def widened(gain: Interval, half: float, how: str) -> Interval:
     """The gain with an interval at least that wide; what the probes saw is never made narrower.
 
+    Except for an upper end that is none: `17× (7–1000)` only says that the probes saw no end.
+
     Example:
         >>> round(widened(Interval(2.0, 1.9, 2.1), 0.4, "modelled").high, 2)
         2.44
@@ -61,6 +65,5 @@ def widened(gain: Interval, half: float, how: str) -> Interval:
     if gain.value <= 1.0 and how != SCRIPT:
         return gain
     factor = math.exp(half * scale(gain.value, how)) if gain.value > 0 else 1.0
-    return Interval(
-        gain.value, min(gain.low, gain.value / factor), max(gain.high, gain.value * factor)
-    )
+    seen = gain.high if gain.high < NO_END * gain.value else gain.value
+    return Interval(gain.value, min(gain.low, gain.value / factor), max(seen, gain.value * factor))

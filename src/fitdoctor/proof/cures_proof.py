@@ -24,6 +24,7 @@ from fitdoctor.proof.cured import (
 )
 from fitdoctor.proof.equivalence import not_checked
 from fitdoctor.proof.measured import Limits, Measured
+from fitdoctor.proof.nothing_to_try import nothing_to_try
 from fitdoctor.proof.one_by_one import Sifted, sift
 from fitdoctor.proof.process import run_side
 from fitdoctor.proof.proof_verdict import Proof
@@ -173,12 +174,5 @@ def _one(
 
 def _nothing(examined: Examined, patch: Patch) -> Proof:
     unchecked = not_checked("nothing changed")
-    return Proof("not-proven", _why_nothing(examined, patch), Measured(), unchecked)
-
-
-def _why_nothing(examined: Examined, patch: Patch) -> str:
-    if not examined.findings:
-        verdicts = ", ".join(sorted({w.verdict for w in examined.diagnosis.workloads}))
-        return f"nothing was found that could be cured ({verdicts})"
-    reasons = [f"{one.finding.rule}: {one.reason}" for one in patch.declined]
-    return f"no cure could be applied: {'; '.join(reasons) or 'none has an edit'}"
+    reason, advice = nothing_to_try(examined, patch)
+    return Proof("not-proven", reason, Measured(), unchecked, advice=advice)

@@ -160,9 +160,8 @@ class _Measurement:
         usual = self.steps_of_b if side == "B" and self.steps_of_b else self.steps
         self.runs += 1
         observed = self.run(side, steps or usual, self.seconds if seconds is None else seconds)
-        timeline = observed.timeline
-        step_ns = timeline.taken_ns / timeline.steps
-        self.tell(Progress(self.runs, side, step_ns, self._ratio(), observed.is_disturbed))
+        line, ratio, disturbed = observed.timeline, self._ratio(), observed.is_disturbed
+        self.tell(Progress(self.runs, ratio, disturbed, side, line.steps, line.taken_ns))
         return observed
 
     def _add(self, pair: Pair) -> None:
@@ -171,7 +170,8 @@ class _Measurement:
             self.disturbed += 1
         else:
             self.pairs.append(pair)
-            self.tell(Progress(self.runs, "pair", None, self._ratio(), False))
+            before, after = self._step_times()
+            self.tell(Progress(self.runs, self._ratio(), pair=(before[-1], after[-1])))
 
     # -- what the runs say ---------------------------------------------------------
 
@@ -210,8 +210,9 @@ class _Measurement:
             warm_up=one.first,
             ratio=None if invalid else ratio_of(before, after),
             whole=None if invalid else ratio_of([a for a, _ in whole], [b for _, b in whole]),
-            before_ns=statistics.median(before),
-            after_ns=statistics.median(after),
+            before_ns=statistics.geometric_mean(before),
+            after_ns=statistics.geometric_mean(after),
+            ratios=tuple(a / b for a, b in zip(before, after, strict=True)),
             invalid=invalid,
             epoch_steps=epoch if epoch is not None and epoch < cut else None,
             executions=max(run.timeline.executions for pair in self.pairs for run in pair),

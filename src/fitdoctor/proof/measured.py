@@ -51,10 +51,14 @@ class Progress:
     """Where the measurement stands."""
 
     runs: int
-    side: str
-    step_ns: float | None  # of the run that has just ended
-    ratio: Interval | None
-    disturbed: bool
+    ratio: Interval | None  # of all pairs so far, where they are enough
+    disturbed: bool = False  # by other processes: what was just run is repeated
+    # Of a run that has just ended: which side, its steps, and how long they took in all.
+    side: str = ""
+    steps: int = 0
+    taken_ns: float = 0.0
+    # Of a pair that is complete: time per step of both, over the compared steps alone.
+    pair: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,10 @@ class Measured:
     warm_up: int = 0
     ratio: Interval | None = None
     whole: Interval | None = None  # start-up included, over the same steps
-    before_ns: float | None = None  # time per step, steady state
+    # Time per compared step, steady state: the geometric mean of the runs, whose ratio is `ratio`.
+    before_ns: float | None = None
     after_ns: float | None = None
+    ratios: tuple[float, ...] = ()  # of each pair, in turn
     invalid: str = ""
     incomparable: bool = False  # invalid because of the scripts, not for want of quiet runs
     epoch_steps: int | None = None  # where the first epoch lies within the compared steps

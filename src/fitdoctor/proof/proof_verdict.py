@@ -8,7 +8,8 @@ from typing import Any, Literal
 from fitdoctor.intervals import Interval
 from fitdoctor.proof.equivalence import Equivalence
 from fitdoctor.proof.measured import Measured
-from fitdoctor.units import gain
+from fitdoctor.proof.spread import more_pairs, pairs_apart
+from fitdoctor.units import factor, gain
 
 Verdict = Literal["proven", "not-proven", "slower", "invalid"]
 
@@ -29,10 +30,12 @@ class Proof:
     cures: tuple[str, ...] = ()  # what was applied, one line each
     each: tuple[tuple[str, Proof], ...] = ()  # every cure by itself
     dropped: tuple[str, ...] = ()  # those of them that do not help, and are not in the proof
+    advice: tuple[str, ...] = ()  # what to do where there was nothing to try
 
     def to_json(self) -> dict[str, Any]:
         measured = self.measured
         ratio = measured.ratio.to_json() if measured.ratio else {}
+        undecided = self.verdict == "not-proven"
         report: dict[str, Any] = {
             "schema": SCHEMA,
             "verdict": self.verdict,
@@ -49,6 +52,13 @@ class Proof:
                 "after": _whole_ns(measured.after_ns),
             },
             "whole": measured.whole.to_json() if measured.whole else None,
+            "pairs": {
+                "ratios": [round(one, 4) for one in measured.ratios],
+                "apart": [round(one, 4) for one in pairs_apart(measured.ratios)],
+                "disturbed": measured.disturbed_pairs,
+                "more": more_pairs(measured.ratios, LEAST_GAIN) if undecided else None,
+            },
+            "do": list(self.advice),
             "cures": list(self.cures),
         }
         if self.each:
@@ -88,12 +98,23 @@ def _no_gain(measured: Measured, ratio: Interval) -> str:
         text = f"no measurable change: the interval {gain(ratio)} includes 1"
     else:
         text = f"the gain {gain(ratio)} is too small to be claimed"
+    text += f"; {_more(measured, ratio)}"
     if measured.epoch_steps is None:
         text += (
             "; no whole epoch was compared, so what helps from the second epoch on cannot show "
             "(--window, for longer runs)"
         )
     return text
+
+
+def _more(measured: Measured, ratio: Interval) -> str:
+    """What would decide, as far as the spread of the pairs tells."""
+    more = more_pairs(measured.ratios, LEAST_GAIN)
+    if more is None:
+        return f"a gain of {factor(max(ratio.high, LEAST_GAIN))}× or more is ruled out"
+    runs = measured.runs + 2 * more
+    pairs = f"{more} more pair{'' if more == 1 else 's'}"
+    return f"about {pairs} would decide (--max-runs {runs}, and --budget)"
 
 
 def _whole_ns(value: float | None) -> int | None:
