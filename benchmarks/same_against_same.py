@@ -3,7 +3,7 @@
     python -m benchmarks.same_against_same [--runs 10] [--busy] [--most N] [CASE ...]
 
 Ten scripts of the casebook, each proven against a copy of itself `--runs` times, or with `--busy`
-beside a process that keeps one core busy. A proof takes 20 seconds or less of training. The result
+beside a process that keeps one core busy. A run trains for a second, and a proof takes about a minute. The result
 is resumable: what has a row for this commit, case, number and load is not run again, and `--most`
 ends after so many proofs. A false proof is the verdict `proven` (or `slower`: the other side); of
 100 proofs, about 5 may be wrong either way, as the 95 % interval promises.
@@ -45,7 +45,7 @@ CASES = (
     "S33_torch",
     "A03",
 )
-BUDGET = ("--window", "1", "--budget", "18", "--max-runs", "10", "--no-check")
+BUDGET = ("--window", "1", "--budget", "90", "--max-runs", "8", "--no-check")
 LIMIT_S = 240.0
 # It never sleeps: on two cores, half of the machine is gone.
 NEIGHBOUR = "while True: sum(i * i for i in range(10**6))"

@@ -44,6 +44,7 @@ from fitdoctor.findings.edits.statement_edits import (
     LongerEpochs as LongerEpochs,
     Memoise as Memoise,
     OneFit as OneFit,
+    ReadAfterLoop as ReadAfterLoop,
     SkipBatches as SkipBatches,
     UseKerasOps as UseKerasOps,
 )

@@ -112,6 +112,16 @@ class Memoise(Edit):
 
 
 @dataclass(frozen=True)
+class ReadAfterLoop(Edit):
+    """`losses.append(float(loss))` keeps the tensor; the list is converted after the loop."""
+
+    detach: bool = False  # torch: a kept loss would keep its whole graph
+
+    def in_words(self) -> str:
+        return "append the value as it is, and convert the list once, after the loop"
+
+
+@dataclass(frozen=True)
 class SkipBatches(Edit):
     """A callback's batch hook begins with `if batch % 50: return`."""
 

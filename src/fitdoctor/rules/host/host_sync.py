@@ -34,8 +34,8 @@ history = [float(one) for one in history]
 ```
 
 ## Fix safety
-The same numbers, read later: safe. As an edit it is advice, since what else uses the number is not
-known.
+Safe: the same numbers, read later. The edit is made where the value only goes into a list that
+nothing looks at before the loop has ended; elsewhere it is for the author to make.
 
 ## When not to
 The device computes nearly all the time: then waiting for it costs nothing.
@@ -47,6 +47,7 @@ import os
 
 from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.findings.edits import ReadAfterLoop
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
@@ -62,7 +63,7 @@ WORTH_SHARE = 0.1
 
 class HostSync(Rule):
     summary = "a value read in every step makes host and device take turns"
-    safety = "advice"
+    safety = "safe"
     numbers_from = (worth,)
 
     def detect(self, view: View) -> Finding | None:
@@ -79,15 +80,17 @@ class HostSync(Rule):
         if gain(total, saved).value < WORTH_GAIN:
             return None
         (file, line, text, _), _ = watched.lines("reads")[0]
+        where = Where(file, line)
+        edit = ReadAfterLoop(where, detach=view.recorded.detail.backend == "torch")
         waited = watched.reads * total.value
         return self.finding(
             view,
             f"{text} ({os.path.basename(file)}:{line}) waits {duration(waited)} of "
             f"{duration(total.value)} per step for the device, which then waits for Python; side "
             f"by side they would take {duration(left.value)}",
-            Cure(self.safety, "keep the value on the device, and read it every Nth step"),
+            Cure(self.safety, "keep the value on the device, and read it after the loop", (edit,)),
             saves={"step": saved},
-            where=Where(file, line),
+            where=where,
             evidence={
                 "reads": text,
                 "waited_ns": round(waited),
