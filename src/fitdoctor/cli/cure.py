@@ -174,7 +174,7 @@ def _what_next(
         return f"apply: fitdoctor fix --from {recording} --select {rules}{more} --apply"
     if goal == "exact" and any(one.kind == "unsafe" for one in found.patch.declined):
         return "there are cures that may change training: --goal close, or --goal any"
-    return f"nothing was written; the findings: fitdoctor report {recording}"
+    return f"nothing was written; the whole report: fitdoctor report {recording}"
 
 
 def _as_json(found: ProvenCures, goal: str, recording: Path, *, written: bool) -> dict[str, Any]:

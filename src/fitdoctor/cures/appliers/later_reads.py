@@ -113,7 +113,8 @@ def _refuse_changing_value(draft: Draft, call: cst.Call, value: cst.Name, loop: 
     bound = [one for one in inside if is_bound_here(draft, one)]
     makes = draft.nearest(bound[0], cst.Assign) if len(bound) == 1 else None
     statement = None if makes is None else statement_of(draft, makes)
-    if statement is None or draft.parent(statement) not in draft.ancestors(call):
+    block = None if statement is None else draft.parent(statement)
+    if statement is None or not any(block is one for one in draft.ancestors(call)):
         raise DeclinedEdit(f"{value.value} is not assigned once in each round")
     for one in inside:
         if one is bound[0]:
@@ -143,14 +144,13 @@ def _after(draft: Draft, loop: _Loop, line: str) -> Splice:
 
 
 def _last_statement(block: cst.BaseCompoundStatement) -> cst.CSTNode:
-    body: cst.CSTNode = block.body
     if isinstance(block, cst.If | cst.For | cst.While) and block.orelse is not None:
         orelse = block.orelse
         return orelse if isinstance(orelse, cst.If) else _last_of(orelse.body)
     if isinstance(block, cst.Try | cst.TryStar):
-        ends = [block.finalbody, block.orelse, *reversed(block.handlers)]
-        body = next((one.body for one in ends if one is not None), body)
-    return _last_of(body)
+        last = block.finalbody or block.orelse or block.handlers[-1]
+        return _last_of(last.body)
+    return _last_of(block.body)
 
 
 def _last_of(body: cst.CSTNode) -> cst.CSTNode:

@@ -45,6 +45,7 @@ from fitdoctor.findings.edits.statement_edits import (
     Memoise as Memoise,
     OneFit as OneFit,
     ReadAfterLoop as ReadAfterLoop,
+    ReadAheadInLoop as ReadAheadInLoop,
     SkipBatches as SkipBatches,
     UseKerasOps as UseKerasOps,
 )

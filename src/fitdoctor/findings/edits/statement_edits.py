@@ -122,6 +122,14 @@ class ReadAfterLoop(Edit):
 
 
 @dataclass(frozen=True)
+class ReadAheadInLoop(Edit):
+    """`for batch in batches():` becomes `for batch in fitdoctor.read_ahead(batches()):`."""
+
+    def in_words(self) -> str:
+        return "let a thread make the next batches: for … in fitdoctor.read_ahead(…)"
+
+
+@dataclass(frozen=True)
 class SkipBatches(Edit):
     """A callback's batch hook begins with `if batch % 50: return`."""
 

@@ -119,8 +119,8 @@ def _cure(view: View) -> Cure:
     if view.recorded.kind == "loop":
         return ahead(
             view,
-            "read ahead in another thread: tf.data.Dataset.from_generator(…).prefetch(2), or a "
-            "DataLoader with workers",
+            "let a thread make the next batch: for … in fitdoctor.read_ahead(…), or a DataLoader "
+            "with workers",
         )
     return ahead(
         view,

@@ -122,7 +122,7 @@ def _read_ahead(view: View, loader: Loader, found: Finding) -> Finding | None:
     """One read at a time, but beside the step: what an edit can do for a generator."""
     if view.input.kind != "generator" or loading.loads_beside(view):
         return None
-    cure = ahead(view, "a thread that reads ahead: fit(fitdoctor.read_ahead(...))")
+    cure = ahead(view, "a thread that reads ahead: fitdoctor.read_ahead(...)")
     saved = loading.saved_by(view, loader.ns, overlapped=True, first_batches=False)
     part = with_cure(view, found, cure, saved)
     return part if cure.edits and part.gain.value >= WORTH_AHEAD else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fitdoctor.analysis.view import View
-from fitdoctor.findings.edits import FITDOCTOR, WrapArgument
-from fitdoctor.findings.finding import Cure
+from fitdoctor.findings.edits import FITDOCTOR, ReadAheadInLoop, WrapArgument
+from fitdoctor.findings.finding import Cure, Safety
 from fitdoctor.findings.place import line_of
 from fitdoctor.rules.support.places import at
 
@@ -12,6 +12,8 @@ from fitdoctor.rules.support.places import at
 def ahead(view: View, text: str) -> Cure:
     """The cure with these words; advice where no edit can make it."""
     recorded = view.recorded
+    if recorded.kind == "loop":
+        return _in_loop(view, text)
     # A second fit of the same generator would miss what was read ahead for the first.
     one_fit = recorded.kind == "fit" and len(recorded.calls) == 1
     edits = at(
@@ -26,6 +28,16 @@ def ahead(view: View, text: str) -> Cure:
     )
     if not edits:
         return Cure("advice", text)
-    # It is read some batches ahead, which matters where it draws random numbers.
-    repeats = view.loader is not None and view.loader.repeats
-    return Cure("safe" if repeats else "unsafe", text, edits)
+    return Cure(_safety(view), text, edits)
+
+
+def _in_loop(view: View, text: str) -> Cure:
+    """Of a generator; a DataLoader has workers of its own."""
+    is_generator = view.input.kind == "generator"
+    edits = at(line_of(view.recorded) if is_generator else None, ReadAheadInLoop)
+    return Cure(_safety(view), text, edits) if edits else Cure("advice", text)
+
+
+def _safety(view: View) -> Safety:
+    """It is read some batches ahead, which matters where it draws random numbers."""
+    return "safe" if view.loader is not None and view.loader.repeats else "unsafe"
