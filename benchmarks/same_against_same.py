@@ -3,10 +3,10 @@
     python -m benchmarks.same_against_same [--runs 10] [--busy] [--most N] [CASE ...]
 
 Ten scripts of the casebook, each proven against a copy of itself `--runs` times, or with `--busy`
-beside a process that keeps one core busy. A run trains for a second, and a proof takes about a minute. The result
-is resumable: what has a row for this commit, case, number and load is not run again, and `--most`
-ends after so many proofs. A false proof is the verdict `proven` (or `slower`: the other side); of
-100 proofs, about 5 may be wrong either way, as the 95 % interval promises.
+beside a process that keeps one core busy. A run trains for a second, and a proof takes about a
+minute. The result is resumable: what has a row for this commit, case, number and load is not run
+again, and `--most` ends after so many proofs. A false proof is the verdict `proven` (or `slower`:
+the other side); of 100 proofs, about 5 may be wrong either way, as the 95 % interval promises.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def take_back(base: Path) -> Undo:
     if not found:
         raise UsageError(
             f"there is nothing to undo in {base}",
-            expected="a folder in which `fitdoctor fix --apply` was used",
+            expected="a folder in which `fitdoctor fix` or `cure` was used with --apply",
             advice="fitdoctor fix --apply train.py",
         )
     undo = found[0]
