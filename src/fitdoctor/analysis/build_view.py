@@ -133,7 +133,7 @@ def _frozen(workload: RecordedWorkload, costs: Costs, *, is_alone: bool = False)
         return from_windows(repeated.ns)
     seen = loop_lines(workload)
     backend, marker = workload.detail.backend, workload.detail.marker
-    if seen is not None and marker == "optimizer" and backend == "torch" and is_alone:
+    if seen is not None and marker in ("optimizer", "gradient") and backend == "torch" and is_alone:
         step = max(1.0, costs.parts.get("step", 0.0))
         return Interval.around(step, seen.error_of(seen.step))
     on_tensorflow = backend in ("tensorflow", "unknown")

@@ -40,7 +40,7 @@ ONE_OFF_ROWS = 3
 
 
 # What marks the steps of a loop whose loader is not seen.
-FUNCTION_MARKERS = ("tf.function", "jax.jit", "optimizer")
+FUNCTION_MARKERS = ("tf.function", "jax.jit", "optimizer", "gradient")
 
 
 def fit_costs(workload: RecordedWorkload) -> Costs | None:

@@ -25,6 +25,7 @@ from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.choose import backend_named
 from fitdoctor.inside.seams.inputs import constructed, data_loader, hdf5, tf_stages
 from fitdoctor.inside.seams.watch import (
+    gradients,
     graph_clock,
     jax_calls,
     keras_callbacks,
@@ -175,6 +176,9 @@ _LOOP_WATCHES: tuple[tuple[str, Callable[[Recorder, LoopWatch, ModuleType], None
     (optimizer_updates.TORCH_OPTIMIZER_MODULE, optimizer_updates.watch_torch_updates),
     (data_loader.DATA_LOADER_MODULE, data_loader.watch_data_loaders),
     (optimizer_updates.OPTIMIZER_MODULE, optimizer_updates.watch_updates),
+    ("torch", gradients.watch_torch),
+    (gradients.TAPE_MODULE, gradients.watch_tape),
+    ("jax", gradients.watch_jax),
 )
 
 

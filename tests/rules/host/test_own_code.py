@@ -93,3 +93,24 @@ def test_between_calls_of_train_on_batch_too() -> None:
     found = RULE.detect(view(calls))
     assert found is not None
     assert "per call" in found.message
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [("clone_model", "once, before the loop"), ("set_weights", "compiled function")],
+)
+def test_calls_that_look_after_a_model_get_their_own_advice(call: str, instead: str) -> None:
+    plain = RULE.detect(loop(0.6))
+    assert plain is not None and instead not in plain.cure.summary
+    seen = lines(0.6)
+    hot = replace(seen.own, lines=(("/user/train.py", 41, call, 60),))
+    workload = fit_workload(
+        kind="loop",
+        period=20 * MS,
+        step=2 * MS,
+        wait=None,
+        detail={"marker": "optimizer", "backend": "torch"},
+        found=[replace(seen, own=hot)],
+    )
+    found = RULE.detect(view(workload, backend="torch"))
+    assert found is not None and instead in found.cure.summary

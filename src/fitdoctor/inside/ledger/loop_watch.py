@@ -150,6 +150,7 @@ class LoopWatch:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._loops: dict[tuple[CodeType, int], Loop] = {}
+        self.marks = 0  # calls and elements that marked a step, of all loops
 
     def timed_next(self, original: Callable[[Any], Any], source: str) -> Callable[[Any], Any]:
         """Wrap an iterator class's `__next__`."""
@@ -167,6 +168,7 @@ class LoopWatch:
 
     def _next(self, loop: Loop, iterator: Any, original: Callable[[Any], Any]) -> Any:
         clock = self._recorder.clock
+        self.marks += 1
         # The wait of a step is the one before its body, so it is written with that body.
         loop.body_ended(clock(), loop.wait)
         self._left(loop)
@@ -196,6 +198,7 @@ class LoopWatch:
         if frame is None:
             return call()
         clock, site = self._recorder.clock, (frame.f_code, frame.f_lasti)
+        self.marks += 1
         if self._recorder.loops:  # inside an iteration that a loader marks
             _note_step(self._recorder.loops[-1], frame)
             self._recorder.loops[-1].calls(site, function)

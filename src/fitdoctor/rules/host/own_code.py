@@ -65,6 +65,18 @@ from fitdoctor.units import duration, percent
 WORTH_SHARE = 0.15
 SHOWN_LINES = 3
 NOTABLE_LINE = 0.05
+# Calls that a line may make of Keras or torch beside its step, and what to do instead.
+INSTEAD = {
+    "build the model once, before the loop, and copy the weights into it in place": frozenset(
+        {"clone_model", "from_config", "model_from_json", "Functional", "Sequential", "compile"}
+    ),
+    "copy the weights inside a compiled function (`assign`), not through NumPy": frozenset(
+        {"get_weights", "set_weights", "state_dict", "load_state_dict"}
+    ),
+    "save less often, or after training": frozenset(
+        {"save", "save_weights", "load", "load_weights", "load_model"}
+    ),
+}
 
 
 class OwnCode(Rule):
@@ -120,7 +132,7 @@ class OwnCode(Rule):
             view,
             f"your own code around the step takes {duration(own)} of {duration(total.value)} per "
             f"{view.costs.unit}{_in_words(lines)}",
-            Cure(self.safety, _advice(watched)),
+            Cure(self.safety, _advice(watched, lines)),
             saves={OWN_CODE: bound},
             where=lines[0][0] if lines else None,
             evidence={
@@ -168,7 +180,10 @@ def _in_words(lines: list[tuple[Where, str, float]]) -> str:
     return ": " + "; ".join(_text(one) for one in lines)
 
 
-def _advice(watched: WatchedLoop) -> str:
+def _advice(watched: WatchedLoop, lines: list[tuple[Where, str, float]]) -> str:
+    for instead, calls in INSTEAD.items():
+        if lines and lines[0][1] in calls:
+            return instead
     part = watched.parts["own"]
     if watched.cores("own", own_thread=True) < 0.5 and part.samples:
         return "it mostly waits (disk, network, sleep): do it less often, or in another thread"

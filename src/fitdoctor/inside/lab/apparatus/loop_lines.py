@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from fitdoctor.contract.evidence.loop import LoopLines, LoopShare
 from fitdoctor.inside.lab.apparatus.loop_data import assigned_data, flows_into, is_data
 from fitdoctor.inside.lab.apparatus.stacks import LOCK_HELD_S, SWITCH_INTERVAL_S
+from fitdoctor.inside.lab.apparatus.upkeep import upkeep
 from fitdoctor.inside.ledger import expressions
 from fitdoctor.inside.ledger.callsite import is_user_file
 from fitdoctor.inside.ledger.enclosing_loop import instruction_begin, loops_of
@@ -161,6 +162,9 @@ class LoopSampler:
         if depth is None:
             return self.own, line
         loop, callee = stack[depth], stack[depth - 1] if depth else None
+        made = upkeep(stack[:depth])
+        if made is not None and line is not None:
+            return self.own, (line[0], line[1], made)
         # Only the innermost line of the user's runs now; what it calls natively has no frame.
         expression = expression_at(user) if user is not None else None
         if _reads_values(stack, user, expression):
