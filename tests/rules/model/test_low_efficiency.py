@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fitdoctor.contract.evidence.model import ChangedStep, Layers, MachineCeiling
+from fitdoctor.contract.evidence.model import ChangedStep, Layers, MachineCeiling, PlainLoss
 from fitdoctor.contract.evidence.operations import Operations, OperationTime
 from fitdoctor.contract.evidence.step import FrozenBatch, WithJit, WithoutChecks
 from fitdoctor.diagnosis.one_cause import one_cause_each
@@ -215,3 +215,31 @@ def test_xla_that_helps_is_the_cure() -> None:
     assert found.how == "tried"
     assert found.gain.value == pytest.approx(4, rel=0.05)
     assert "jit_compile=True" in found.cure.summary
+
+
+def plain_loss(took: int, output_bytes: int = 100_000) -> PlainLoss:
+    """The step with a plain loss takes so much less."""
+    without = timed(PlainLoss, STEP - took, base_ns=(STEP,) * 4, output_bytes=0, function="pairs")
+    return replace(without, output_bytes=output_bytes, file="/user/train.py", line=12)
+
+
+def test_silent_on_a_cheap_loss_of_the_users() -> None:
+    assert RULE.detect(seen(ceiling(), plain_loss(2 * MS))) is None
+
+
+def test_silent_on_a_loss_of_large_outputs() -> None:
+    # The cross-entropy of 4096 tokens over 10,000 words: what it takes is what it needs.
+    assert RULE.detect(seen(ceiling(), plain_loss(12 * MS, 4096 * 10_000 * 4))) is None
+
+
+def test_silent_on_a_loss_where_the_ceiling_is_not_known() -> None:
+    assert RULE.detect(seen(plain_loss(15 * MS))) is None
+
+
+def test_a_loss_that_takes_far_more_than_its_outputs_need() -> None:
+    found = RULE.detect(seen(ceiling(), plain_loss(15 * MS)))
+    assert found is not None
+    assert found.how == "bound"
+    assert found.where == Where("/user/train.py", 12)
+    assert "pairs" in found.message
+    assert 2.5 < found.gain.high < 4.1

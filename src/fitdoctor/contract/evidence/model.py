@@ -77,6 +77,17 @@ class ChangedStep(TimedBeside):
     """The user's own model with one thing (the key) changed for a while."""
 
 
+@result("plain_loss")
+@dataclass(frozen=True, kw_only=True)
+class PlainLoss(TimedBeside):
+    """The step with the mean square of the outputs in the place of the user's own loss."""
+
+    output_bytes: int  # that the loss gets from the model
+    function: str
+    file: str | None = None
+    line: int | None = None
+
+
 @result("step_vectorised")
 @dataclass(frozen=True, kw_only=True)
 class VectorisedStep(TimedBeside):

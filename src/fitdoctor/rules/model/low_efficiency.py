@@ -20,6 +20,8 @@ computes on single rows or positions, or builds large intermediate arrays, has t
   the framework has no faster kernel for them;
 - or: layers are gone back through ${SURELY_SEVERAL} times or more for every time that they
   are computed, by the number of their matrix products and convolutions;
+- or: the step with a plain loss (the mean square of its outputs) was faster than with your own, by
+  ${WORTH_SHARE:percent} of the training or more, beyond what ${PASSES} passes over the outputs take;
 - or: checks of every operation were left on (anomaly mode of torch, NaN checks of JAX or
   TensorFlow), and with them off, in turns, the step was ${WORTH_CHANGE:gain} faster or more.
 
@@ -52,9 +54,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fitdoctor.analysis import excess as excess_of_step, gradient_passes as passes_of_step
+from fitdoctor.analysis import (
+    excess as excess_of_step,
+    gradient_passes as passes_of_step,
+    own_loss as loss_of_step,
+)
 from fitdoctor.analysis.excess import Excess, excess_of
 from fitdoctor.analysis.gradient_passes import gradient_passes
+from fitdoctor.analysis.own_loss import own_loss
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.operations import Operations
 from fitdoctor.contract.evidence.step import WithJit, WithoutChecks
@@ -77,7 +84,7 @@ LEAST_OF_IT, MOST_OF_IT = 0.67, 1.1
 class LowEfficiency(Rule):
     summary = "the step takes far longer than its arithmetic needs"
     safety = "advice"
-    numbers_from = (excess_of_step, passes_of_step)
+    numbers_from = (excess_of_step, passes_of_step, loss_of_step)
     # Each of these is a special reason for the same time.
     explained_by = frozenset(
         {
@@ -87,8 +94,13 @@ class LowEfficiency(Rule):
     )
 
     def detect(self, view: View) -> Finding | None:
-        """Checks left on; many small operations, or slow layers, in a step of its own."""
-        return self._checked(view) or self._several_gradients(view) or self._slow(view)
+        """Checks left on, a costly loss, or many small operations and slow layers in the step."""
+        return (
+            self._checked(view)
+            or self._several_gradients(view)
+            or self._costly_loss(view)
+            or self._slow(view)
+        )
 
     def is_explained(
         self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]
@@ -137,6 +149,30 @@ class LowEfficiency(Rule):
             saves=tried.saves,
             evidence={"passes": round(passes.passes, 1), "needless_share": round(share, 3)},
             how="modelled",
+        )
+
+    def _costly_loss(self, view: View) -> Finding | None:
+        """The user's own loss takes much more than its outputs need."""
+        loss, total = own_loss(view), view.costs.total
+        if loss is None or view.frozen is None or loss.excess_ns < WORTH_SHARE * total.value:
+            return None
+        saved = Interval(loss.excess_ns, 0.0, loss.excess_ns)
+        if gain(total, saved).value < WORTH_CHANGE:
+            return None
+        return self.finding(
+            view,
+            f"your loss {loss.took.function} takes {duration(loss.ns)} of a step of "
+            f"{duration(view.frozen.value)}, forward and back; its outputs need about "
+            f"{duration(loss.needed_ns)}",
+            Cure(
+                self.safety,
+                "look for large intermediate arrays and loops in it: pairs by a matrix product "
+                "instead of differences of all with all, whole arrays instead of rows",
+            ),
+            saves={"step": saved},
+            where=place_of(loss.took),
+            evidence={"loss_ns": round(loss.ns), "needed_ns": round(loss.needed_ns)},
+            how="bound",
         )
 
     def _slow(self, view: View) -> Finding | None:
