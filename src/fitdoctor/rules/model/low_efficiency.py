@@ -21,7 +21,7 @@ computes on single rows or positions, or builds large intermediate arrays, has t
 - or: layers are gone back through ${SURELY_SEVERAL} times or more for every time that they
   are computed, by the number of their matrix products and convolutions;
 - or: the step with a plain loss (the mean square of its outputs) was faster than with yours, by
-  ${WORTH_SHARE:percent} of the training or more, beyond what ${PASSES} passes over the outputs take;
+  ${WORTH_SHARE:percent} of the training or more, not counting ${PASSES} passes over the outputs;
 - or: checks of every operation were left on (anomaly mode of torch, NaN checks of JAX or
   TensorFlow), and with them off, in turns, the step was ${WORTH_CHANGE:gain} faster or more.
 
