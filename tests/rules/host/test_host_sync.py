@@ -10,8 +10,18 @@ from synthetic import MS, fit_workload, timed, view
 READ = (("/user/train.py", 31, "float(loss)", 90),)
 
 
-def loop(reads: float, step: float, *, backend: str = "jax", seen: bool = True):
-    """Iterations of 20 ms, of which a part waits for a value; the step by itself as given."""
+def loop(
+    reads: float,
+    step: float,
+    *,
+    backend: str = "jax",
+    seen: bool = True,
+    cores: float = 0.0,
+):
+    """Iterations of 20 ms, of which a part waits for a value; the step by itself as given.
+
+    `cores`: that the step keeps busy; a device of its own leaves all to Python.
+    """
 
     def share(part: float, hot: tuple[tuple[str, int, str, int], ...] = ()) -> LoopShare:
         return LoopShare(ns=round(part * 2e9), samples=round(part * 500), lines=hot)
@@ -25,7 +35,7 @@ def loop(reads: float, step: float, *, backend: str = "jax", seen: bool = True):
         step=2 * MS,
         wait=None,
         detail={"marker": "jax.jit", "backend": backend},
-        found=[timed(RepeatedCall, step), *([watched] if seen else [])],
+        found=[timed(RepeatedCall, step, own_cores=cores), *([watched] if seen else [])],
     )
     return view(workload, backend=backend)
 
@@ -46,6 +56,11 @@ def test_silent_where_the_host_is_busy_all_the_time() -> None:
 def test_silent_where_the_host_has_next_to_nothing_to_do() -> None:
     # The step alone was faster than in the loop, for another reason than turns.
     assert RULE.detect(loop(0.98, 16 * MS)) is None
+
+
+def test_silent_where_the_step_needs_all_cores() -> None:
+    # Side by side, Python would take them from it.
+    assert RULE.detect(loop(0.5, 10 * MS, cores=64.0)) is None
 
 
 def test_fires_where_host_and_device_take_turns() -> None:

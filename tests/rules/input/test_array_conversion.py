@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fitdoctor.contract.evidence.loading import ArrayConversion
+from fitdoctor.contract.evidence.loop import PlacedArguments, RepeatedCall
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.records import RecordedWorkload
 from fitdoctor.findings.edits import CastBefore, OneFit
@@ -129,3 +130,31 @@ def test_one_call_is_advised_where_it_gives_clearly_more_than_a_cast() -> None:
 def test_the_page_has_the_numbers_of_the_code() -> None:
     assert "least 30 % of the start of each call" in RULE.page
     assert "50 steps or fewer" in RULE.page
+
+
+def loop_given(placed: float, as_is: float = 20 * MS) -> RecordedWorkload:
+    """A loop whose compiled step gets the same array in every call."""
+    tried = timed(
+        PlacedArguments, placed, base_ns=(as_is,) * 8, bytes=10**8, shapes=("float32[60000, 512]",)
+    )
+    return fit_workload(
+        kind="loop",
+        period=20 * MS,
+        step=20 * MS,
+        wait=None,
+        detail={"marker": "jax.jit", "backend": "jax"},
+        found=[timed(RepeatedCall, as_is), tried],
+    )
+
+
+def test_silent_where_handing_an_array_over_costs_nothing() -> None:
+    assert RULE.detect(view(loop_given(19 * MS), backend="jax")) is None
+
+
+def test_a_loop_that_hands_the_same_array_over_in_every_call() -> None:
+    found = RULE.detect(view(loop_given(2 * MS), backend="jax"))
+    assert found is not None
+    assert found.how == "tried"
+    assert found.gain.value == pytest.approx(10, rel=0.2)
+    assert "float32[60000, 512]" in found.message
+    assert "device_put" in found.cure.summary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fitdoctor.contract.evidence.timing import NativePart, Timed
+from fitdoctor.contract.evidence.timing import NativePart, Timed, TimedBeside
 from fitdoctor.contract.results import result
 
 
@@ -38,6 +38,15 @@ class LoopLines:
 @dataclass(frozen=True, kw_only=True)
 class RepeatedCall(Timed):
     """The loop's compiled function again with the same arguments."""
+
+
+@result("placed_arguments")
+@dataclass(frozen=True, kw_only=True)
+class PlacedArguments(TimedBeside):
+    """The compiled function with its large NumPy arrays, the same ones every time, as tensors."""
+
+    bytes: int
+    shapes: tuple[str, ...] = ()
 
 
 @result("compiled_loop")

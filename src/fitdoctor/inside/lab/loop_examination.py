@@ -25,6 +25,7 @@ from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.ledger.recorder import Recorder
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.inputs.hdf5 import Hdf5Reads
+from fitdoctor.inside.seams.inputs.kept_arrays import kept, large_arrays
 from fitdoctor.inside.seams.inputs.live_source import LiveSource
 from fitdoctor.inside.seams.operations import torch_profile
 from fitdoctor.inside.seams.operations.profile import Profile, summed
@@ -84,6 +85,7 @@ class LoopExamination:
         self._loop = loop
         self._finder: StepFinder | None = None
         self._sampler: LoopSampler | None = None
+        self._arrays = large_arrays(loop.last_function_call)
         self._course = self._stages()
 
     def advance(self) -> bool:
@@ -243,7 +245,8 @@ class LoopExamination:
                 context.why_no_trial = str(why)
             except Exception as error:  # noqa: BLE001 - the user's own code runs here
                 context.why_no_trial = f"{type(error).__name__}: {error}"
-            LoopTrials(context, loop).run(self._finder)
+            again = kept(self._arrays, large_arrays(loop.last_function_call))
+            LoopTrials(context, loop, again).run(self._finder)
             Scheduler().examine(context)
         loop.frozen = None
 

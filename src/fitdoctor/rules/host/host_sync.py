@@ -16,7 +16,8 @@ device waits for Python.
   iteration that running side by side would gain ${WORTH_GAIN:gain} or more.
 
 ## Predicted gain
-The longer of the two instead of their sum.
+The longer of the two instead of their sum. Without an accelerator both share the cores: only what
+the step leaves free counts.
 
 ## Example
 ```python
@@ -47,6 +48,8 @@ import os
 
 from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
+from fitdoctor.contract.evidence.loop import RepeatedCall
+from fitdoctor.contract.evidence.step import FrozenBatch, StepAlone
 from fitdoctor.findings.edits import ReadAfterLoop
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where
@@ -76,7 +79,7 @@ class HostSync(Rule):
         )
         left = Interval.maximum(host, view.frozen)
         # Side by side hides no more than the host's own work: beyond it the device just computes.
-        saved = Interval.minimum(saved_leaving(total, left), host)
+        saved = Interval.minimum(saved_leaving(total, left), host).scaled(_free_cores(view))
         if gain(total, saved).value < WORTH_GAIN:
             return None
         (file, line, text, _), _ = watched.lines("reads")[0]
@@ -98,6 +101,19 @@ class HostSync(Rule):
                 "step_alone_ns": round(view.frozen.value),
             },
         )
+
+
+def _free_cores(view: View) -> float:
+    """The share of the cores that the step leaves to Python.
+
+    Without an accelerator the two share them: beside a step on all cores nothing is hidden.
+    """
+    if view.accelerators:
+        return 1.0
+    kinds = (FrozenBatch, StepAlone, RepeatedCall)
+    found = [one for one in map(view.found, kinds) if one is not None and one.ns]
+    busy = max((one.own_cores for one in found), default=1.0)
+    return max(0.0, 1.0 - busy / view.cpus)
 
 
 RULE = HostSync()

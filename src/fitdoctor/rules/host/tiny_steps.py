@@ -196,7 +196,9 @@ def _is_worth(view: View, together: Finding) -> bool:
     rest = view.costs.total.value - view.costs.parts.get("compile", 0.0)
     if rest <= 0 or together.gain.value < WORTH_LISTING:
         return False
-    return gain(Interval.exact(rest), together.saves["step"]).value >= WORTH_TOGETHER
+    without = gain(Interval.exact(rest), together.saves["step"])
+    # Long steps vary by more than starting them takes: such a trial may have been luck.
+    return without.value >= WORTH_TOGETHER and without.low >= WORTH_LISTING
 
 
 def _device_waits(view: View) -> bool:

@@ -5,20 +5,23 @@ Every call of `fit`, or every epoch, converts the whole arrays again.
 
 ## Why it is slow
 Keras copies arrays into the backend's own memory at the start of a call, and casts floats that
-are not of its type (float64 to float32). For one long `fit` on TensorFlow that is paid once; in a
-loop of short calls it is paid each time. On JAX and torch it is paid twice in every epoch, since
+are not of its type (float64 to float32). A compiled step of a hand-written loop that is given a NumPy
+array has it copied in every call. For one long `fit` on TensorFlow that is paid once; in a loop of
+short calls it is paid each time. On JAX and torch it is paid twice in every epoch, since
 Keras makes a new iterator before and after each.
 
 ## Evidence
 - converting these arrays was timed; with the number of times that Keras does it, it explains at
   least ${CONVERTED_SHARE:percent} of the start of each call and of what lies between epochs;
+- or: a hand-written loop gives its compiled step the same large NumPy arrays in every call, and
+  with them handed over once, in turns with the step as it is, it is ${WORTH_CHANGE:gain} faster;
 - arrays of the right type are reported only where several calls of the same line copy them.
 
 ## Predicted gain
-Where the arrays have to be cast: the difference of converting them as they are and cast before,
-each time. Where that is less than ${MOST_OF_IT:percent} of what one call instead of many saves, or
-nothing has to be cast: the start-up of all calls except one, most of what lies between them, and,
-where a call has ${FEW_STEPS} steps or fewer, what its steps take longer than on a frozen batch.
+In a hand-written loop: the measured step. Where the arrays have to be cast: the difference of
+converting them as they are and cast before, each time. Where that is less than
+${MOST_OF_IT:percent} of what one call instead of many saves, or nothing has to be cast: the
+start-up of all calls except one, most of what lies between them, and, where a call has ${FEW_STEPS} steps or fewer, what its steps take longer than on a frozen batch.
 
 ## Example
 ```python
@@ -48,12 +51,14 @@ from typing import NamedTuple
 
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.loading import ArrayConversion as Converted
+from fitdoctor.contract.evidence.loop import PlacedArguments
 from fitdoctor.findings.edits import CastBefore, Edit, OneFit
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.array_conversion import conversions, later_start_up
 from fitdoctor.pricing.joint import gain
+from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import at
 from fitdoctor.units import duration, size
@@ -73,6 +78,7 @@ MOST_OF_IT = 0.5
 # A call of so few steps hardly gets past its beginning.
 FEW_STEPS = 50
 POSITIONS = {"x": 0, "y": 1}
+HAND_OVER = {"jax": "x = jax.device_put(x)", "tensorflow": "x = tf.constant(x)"}
 
 
 class Plan(NamedTuple):
@@ -90,11 +96,28 @@ class ArrayConversion(Rule):
     summary = "every call, or epoch, copies or casts the whole arrays again"
     safety = "safe"
 
+    def _given_again(self, view: View) -> Finding | None:
+        """A loop's compiled step gets the same NumPy arrays in every call."""
+        placed = view.found(PlacedArguments)
+        tried = tried_change(view, view.left_by(PlacedArguments), WORTH_CHANGE)
+        if placed is None or tried is None:
+            return None
+        return self.finding(
+            view,
+            f"every call of the step is given the same NumPy data ({size(placed.bytes)}: "
+            f"{', '.join(placed.shapes)}), and copies it: "
+            + tried.in_words("as it is", "with tensors"),
+            Cure("safe", f"hand it over once, before the loop: {HAND_OVER[view.backend]}"),
+            saves=tried.saves,
+            evidence={**tried.evidence("placed_ns"), "bytes": placed.bytes},
+            how="tried",
+        )
+
     def detect(self, view: View) -> Finding | None:
         """What recurs with calls and epochs, and the arrays explain it."""
         measured = view.found(Converted)
         if measured is None:
-            return None
+            return self._given_again(view)
         start_up = later_start_up(view)
         in_start, in_gaps = conversions(view, measured)
         casts = measured.cast_bytes > 0

@@ -82,6 +82,11 @@ class LoopStep(TrialStep):
     def as_is(self) -> Stepper:
         return self._stepper(lambda: self._function.call(self._arguments))
 
+    def with_arguments(self, change: Change) -> Stepper:
+        """Its own function, with some arguments changed that are no batch."""
+        changed: Arguments = batches.map_leaves(change, self._arguments)
+        return self._stepper(lambda: self._function.call(changed))
+
     def on(self, change: Change) -> Stepper:
         return self._on(change, self._function.made_again())
 
