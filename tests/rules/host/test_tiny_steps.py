@@ -7,6 +7,7 @@ import pytest
 from fitdoctor.analysis.build_view import view_of
 from fitdoctor.contract.evidence.device import Device, DeviceTime
 from fitdoctor.contract.evidence.loading import InputFacts, LoaderAlone
+from fitdoctor.contract.evidence.model import OptimizerUpdate
 from fitdoctor.contract.evidence.step import BatchScaling, FrozenBatch, StepsPerExecution
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.contract.records import CallbackTotal, Event, EventDetail, RecordedWorkload
@@ -137,6 +138,22 @@ def test_silent_where_a_larger_batch_gives_another_training_little() -> None:
     seen = view(replace(recorded, calls=(validated,), events=(passed,)), backend="torch")
     assert seen.costs.total.value > 5 * seen.core.value
     assert RULE.detect(seen) is None
+
+
+def test_silent_where_updating_many_weights_takes_the_time() -> None:
+    # A quarter of the batch takes 60 % of a step, half of the step is the update.
+    small = small_step(quarter=0.6)
+    assert RULE.detect(small) is not None
+    updated = with_found(small.recorded, timed(OptimizerUpdate, 0.45 * MS))
+    assert RULE.detect(view(updated)) is None
+
+
+def test_silent_where_a_trial_may_have_been_luck() -> None:
+    # Half of the rounds were faster, half of them not: their median is, the interval holds one.
+    turns = tuple(round(part * MS) for part in (0.5, 1.1, 0.6, 1.2, 0.5, 0.7))
+    trial = replace(timed(StepsPerExecution, 0.7 * MS), ns=turns, base_ns=(0.9 * MS,) * 6)
+    lucky = with_found(small_step(fifty=None).recorded, ("10", trial))
+    assert RULE.detect(view(lucky)) is None
 
 
 def test_fires_with_the_measured_trial() -> None:

@@ -53,6 +53,7 @@ from fitdoctor.analysis.costs import BUILT_IN_CALLBACKS
 from fitdoctor.analysis.device_use import device_use
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.device import DeviceTime
+from fitdoctor.contract.evidence.model import OptimizerUpdate
 from fitdoctor.contract.evidence.step import BatchScaling
 from fitdoctor.findings.edits import SetKeyword
 from fitdoctor.findings.finding import Cure, Finding
@@ -196,9 +197,7 @@ def _is_worth(view: View, together: Finding) -> bool:
     rest = view.costs.total.value - view.costs.parts.get("compile", 0.0)
     if rest <= 0 or together.gain.value < WORTH_LISTING:
         return False
-    without = gain(Interval.exact(rest), together.saves["step"])
-    # Long steps vary by more than starting them takes: such a trial may have been luck.
-    return without.value >= WORTH_TOGETHER and without.low >= WORTH_LISTING
+    return gain(Interval.exact(rest), together.saves["step"]).value >= WORTH_TOGETHER
 
 
 def _device_waits(view: View) -> bool:
@@ -220,14 +219,17 @@ def _waits_for_input(view: View) -> bool:
 def _flatness(view: View) -> float | None:
     """Time at a quarter of the batch over time at the whole batch, Keras's loop included.
 
-    The loop around the step takes as long for any batch: it is part of starting a step.
+    The loop around the step takes as long for any batch: it is part of starting a step. So does
+    the update of the weights, but in a compiled step that is arithmetic.
     """
     quarter = step_at(view, 0.25)
     if quarter is None or view.frozen is None:
         return None
     wait = view.costs.parts.get("input_wait", 0.0)
     loop = min(MOST_LOOP_NS, max(0.0, view.core.value - view.frozen.value - wait))
-    return (quarter.value + loop) / (view.frozen.value + loop)
+    update = view.timed(OptimizerUpdate) if view.backend != "torch" else None
+    arithmetic = min(update.value, quarter.value) if update is not None else 0.0
+    return (quarter.value - arithmetic + loop) / (view.frozen.value - arithmetic + loop)
 
 
 def _batch_callbacks(view: View) -> list[str]:

@@ -5,10 +5,10 @@ Every call of `fit`, or every epoch, converts the whole arrays again.
 
 ## Why it is slow
 Keras copies arrays into the backend's own memory at the start of a call, and casts floats that
-are not of its type (float64 to float32). A compiled step of a hand-written loop that is given a NumPy
-array has it copied in every call. For one long `fit` on TensorFlow that is paid once; in a loop of
-short calls it is paid each time. On JAX and torch it is paid twice in every epoch, since
-Keras makes a new iterator before and after each.
+are not of its type (float64 to float32). For one long `fit` on TensorFlow that is paid once; in a
+loop of short calls it is paid each time. On JAX and torch it is paid twice in every epoch, since
+Keras makes a new iterator before and after each. A compiled step of a hand-written loop copies
+the NumPy arrays that it is given in every call.
 
 ## Evidence
 - converting these arrays was timed; with the number of times that Keras does it, it explains at
@@ -21,7 +21,8 @@ Keras makes a new iterator before and after each.
 In a hand-written loop: the measured step. Where the arrays have to be cast: the difference of
 converting them as they are and cast before, each time. Where that is less than
 ${MOST_OF_IT:percent} of what one call instead of many saves, or nothing has to be cast: the
-start-up of all calls except one, most of what lies between them, and, where a call has ${FEW_STEPS} steps or fewer, what its steps take longer than on a frozen batch.
+start-up of all calls except one, most of what lies between them, and, where a call has
+${FEW_STEPS} steps or fewer, what its steps take longer than on a frozen batch.
 
 ## Example
 ```python
