@@ -53,6 +53,7 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         ),
         frozen_cores=_frozen_cores(workload),
         accelerators=len(machine.accelerators),
+        was_cut=recording.examined,
         faulting=_faulting(recording),
         memory_share=_memory_share(recording),
         inner=tuple(one for one in recording.workloads if one.parent == workload.number),

@@ -36,12 +36,18 @@ class View(EvidenceView):
     compile_calls: tuple[Event, ...] = ()  # model.compile() anywhere in the script
     frozen_cores: float = 1.0  # CPU use of the step on a frozen batch
     accelerators: int = 0
+    was_cut: bool = False  # the script was ended after its examination
     # Spans of the run with the rate of pages read from disk in them: begin, end, per second.
     faulting: tuple[tuple[int, int, float], ...] = ()
     memory_share: float | None = None  # the most that was used of what may be used
     inner: tuple[RecordedWorkload, ...] = ()  # calls of Keras that it makes itself, in callbacks
     validations: tuple[RecordedWorkload, ...] = ()  # lines of evaluate between a loop's steps
     lines: tuple[HostLine, ...] = ()  # the user's other lines while its calls ran, with shares
+
+    @property
+    def is_length_known(self) -> bool:
+        """Whether the training ended by itself, or its arguments tell how long it would be."""
+        return not self.was_cut or (self.steps_per_epoch is not None and self.passes is not None)
 
     @property
     def planned_steps(self) -> int:

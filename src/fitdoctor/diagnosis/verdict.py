@@ -109,6 +109,8 @@ def _step_share(view: View) -> float:
 
 def _start_up(view: View) -> tuple[Verdict, str] | None:
     training = view.planned_steps * view.costs.total.value
+    if not view.is_length_known:
+        return None
     if view.costs.one_off_ns <= max(START_UP_NS, START_UP_SHARE * training):
         return None
     return "start-up-bound", (
