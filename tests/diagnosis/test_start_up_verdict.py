@@ -13,7 +13,12 @@ from synthetic import MS, fit_workload, timed, view
 def started(kind: str, *, was_cut: bool) -> View:
     """Some seconds of start-up before steps of 20 ms."""
     workload = fit_workload(
-        kind=kind, period=20 * MS, step=20 * MS, wait=0, found=[timed(FrozenBatch, 20 * MS)]
+        kind=kind,
+        period=20 * MS,
+        step=20 * MS,
+        wait=0,
+        detail={"epochs": 2},
+        found=[timed(FrozenBatch, 20 * MS)],
     )
     seen = view(replace(workload, calls=()) if kind == "loop" else workload)
     costs = replace(seen.costs, one_off_ns=3600e9)
