@@ -255,3 +255,21 @@ def test_what_a_new_function_costs_beside_its_trace_counts_where_a_call_without_
     costs = group_costs(group, elsewhere=elsewhere)
     assert costs is not None
     assert costs.parts["compile"] == pytest.approx(9 * MS, rel=0.02)
+
+
+def test_a_loop_waits_for_the_first_batch_of_each_pass_over_its_loader() -> None:
+    passes = restarted_epochs(400 * MS, epochs=4, steps=40)
+    loop = replace(passes, kind="loop", calls=())
+    costs = fit_costs(loop)
+    assert costs is not None
+    # Three of four passes were begun while it was watched.
+    assert costs.first_waits == pytest.approx(3 * 400 * MS / 160, rel=0.01)
+    assert costs.parts["input_wait"] >= costs.first_waits
+    assert sum(costs.parts.values()) == pytest.approx(costs.total.value)
+
+
+def test_the_first_pass_is_no_wait_of_a_loop() -> None:
+    once = replace(restarted_epochs(400 * MS, epochs=1), kind="loop", calls=())
+    costs = fit_costs(once)
+    assert costs is not None
+    assert costs.first_waits == 0.0

@@ -25,8 +25,11 @@ def recurring_extras(
     """What recurs outside the plain steps, spread over them."""
     steps = sum(row.executions for row in rows)
     extras = {"compile": _compile_excess(rows, recurring) / steps}
+    if workload.kind == "loop" and any(row.period is not None for row in rows):
+        # What else lies between two passes over a loader is code of the user's, or evaluation.
+        extras["input_wait_epoch"] = _first_waits(rows) / steps
     if not workload.calls:
-        return extras
+        return {name: value for name, value in extras.items() if value > 0}
     call_steps = sum(call.steps for call in workload.calls) or 1
     validations = _validations(workload)
     # The first pass is traced; the median of all passes is what each later one costs.
@@ -116,7 +119,7 @@ def _counted_elsewhere(workload: RecordedWorkload, begin: int, end: int) -> int:
 
 
 def _first_waits(rows: Sequence[Row]) -> float:
-    """The waits before the first steps of a call's later epochs; its first is its start-up."""
+    """The waits before the first steps of later epochs; the very first is start-up."""
     pairs = [two for two in itertools.pairwise(rows) if two[0].call == two[1].call]
     return sum(row.wait or 0.0 for before, row in pairs if before.epoch != row.epoch)
 

@@ -44,6 +44,8 @@ Batches are small and slow Python code makes them: then processes are right.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.loading import BatchInProcess, LoaderAlone
 from fitdoctor.findings.finding import Cure, Finding
@@ -83,7 +85,8 @@ class ShippingBatches(Rule):
         return self._shipping(view) or self._restarting(view)
 
     def _restarting(self, view: View) -> Finding | None:
-        costs, facts, steps = view.costs, view.input, view.steps_per_epoch
+        costs, facts = view.costs, view.input
+        steps = view.steps_per_epoch or _steps_per_pass(view)
         if facts.kind != "DataLoader" or not facts.workers or not steps or facts.persistent:
             return None
         ending = costs.parts.get("epoch_gap", 0.0)
@@ -147,6 +150,14 @@ class ShippingBatches(Rule):
                 "frozen_step_ns": round(view.ceiling_step.value),
             },
         )
+
+
+def _steps_per_pass(view: View) -> float | None:
+    """Of a hand-written loop, in the passes over its loader that it was seen to finish."""
+    passes = Counter[int]()
+    for block in view.recorded.blocks:
+        passes[block.epoch] += len(block.t)
+    return float(max(passes.values())) if len(passes) > 1 else None
 
 
 def _saved_restarts(view: View) -> Interval:
