@@ -1,23 +1,17 @@
-"""TensorFlow's profiler: an XPlane, read with TensorFlow's own protobuf."""
+"""TensorFlow's profiler: an XPlane, the operations on its host's threads."""
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fitdoctor.inside.seams.not_available import NotAvailable
 from fitdoctor.inside.seams.operations.profile import Operation, Profile
-from fitdoctor.inside.seams.operations.quiet_start import quiet_start
 from fitdoctor.inside.seams.operations.spans import Span
+from fitdoctor.inside.seams.operations.xspace import MARK, parsed, traced
 
-XPLANE = "tensorflow.tsl.profiler.protobuf.xplane_pb2"
 HOST = "/host:CPU"
-MARK = "fitdoctor steps"
 # `scope/scope/name:Kind`; the executor's own events have no kind.
 _OPERATION = re.compile(r"(?:[^:]*/)?[^:/]+:[A-Za-z_][A-Za-z0-9_]*")
 _GRADIENTS = "gradient_tape"
@@ -26,22 +20,8 @@ _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "While", "If",
 
 
 def profiled(run: Callable[[], None]) -> Profile:
-    """Run under TensorFlow's profiler, without its Python tracer."""
-    profiler = sys.modules["tensorflow"].profiler.experimental
-    options = profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=0)
-    with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
-        with quiet_start():
-            profiler.start(folder, options=options)
-        try:
-            with profiler.Trace(MARK):
-                run()
-        finally:
-            with quiet_start():
-                profiler.stop()
-        paths = list(Path(folder).rglob("*.xplane.pb"))
-        if not paths:
-            raise NotAvailable("TensorFlow wrote no profile")
-        return read(paths[0].read_bytes())
+    """Run under TensorFlow's profiler."""
+    return read(traced(run))
 
 
 def read(data: bytes) -> Profile:
@@ -50,11 +30,7 @@ def read(data: bytes) -> Profile:
     Raises:
         NotAvailable: this version of TensorFlow cannot read its own profiles.
     """
-    try:
-        space = importlib.import_module(XPLANE).XSpace()
-    except (ImportError, AttributeError) as error:
-        raise NotAvailable("this version of TensorFlow cannot read its own profiles") from error
-    space.ParseFromString(data)
+    space = parsed(data)
     plane = next((one for one in space.planes if one.name == HOST), None)
     if plane is None:
         raise NotAvailable("the profile has no events of the host")
