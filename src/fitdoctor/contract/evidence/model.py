@@ -109,6 +109,15 @@ class RecurrentDropout:
     types: tuple[str, ...] = ()
 
 
+@result("other_activations")
+@dataclass(frozen=True)
+class OtherActivations:
+    """Recurrent layers with activations that no fused kernel has, and the keywords they are in."""
+
+    types: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
 @result("frozen_layers")
 @dataclass(frozen=True, kw_only=True)
 class WithoutFrozenLayers(Timed):

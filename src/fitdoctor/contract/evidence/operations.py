@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 from fitdoctor.contract.results import result
 
+# Copies on a GPU, which are operations of their own.
+TO_DEVICE, FROM_DEVICE = "copy to the GPU", "copy from the GPU"
+COPY_INSIDE, MEMSET = "copy on the GPU", "memset"
+# The host is in the way of these only.
+BETWEEN = frozenset({TO_DEVICE, FROM_DEVICE})
+
 
 @dataclass(frozen=True, kw_only=True)
 class OperationTime:
@@ -33,6 +39,8 @@ class Operations:
     kernels: tuple[str, ...] = ()
     # Of a loop's own iterations, not of a step called by itself.
     in_loop: bool = False
+    # Kernels and copies of a GPU: the idle time is the GPU's, and the profiler did not slow them.
+    on_device: bool = False
     single_rows: int = 0  # calls of the model on one row, in one iteration of a loop
 
     @property

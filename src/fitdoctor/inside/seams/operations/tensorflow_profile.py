@@ -7,9 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from fitdoctor.inside.seams.not_available import NotAvailable
+from fitdoctor.inside.seams.operations.kernels import on_device
 from fitdoctor.inside.seams.operations.profile import Operation, Profile
 from fitdoctor.inside.seams.operations.spans import Span
-from fitdoctor.inside.seams.operations.xspace import MARK, parsed, traced
+from fitdoctor.inside.seams.operations.xspace import (
+    MARK,
+    DeviceEvent,
+    device_events,
+    parsed,
+    traced,
+)
 
 HOST = "/host:CPU"
 # `scope/scope/name:Kind`; the executor's own events have no kind.
@@ -25,7 +32,7 @@ def profiled(run: Callable[[], None]) -> Profile:
 
 
 def read(data: bytes) -> Profile:
-    """The operations on the host's threads.
+    """The kernels and copies of a GPU; where there are none, the operations on the host's threads.
 
     Raises:
         NotAvailable: this version of TensorFlow cannot read its own profiles.
@@ -40,7 +47,23 @@ def read(data: bytes) -> Profile:
     operations = [[span for span in spans if span.key.op != MARK] for spans in threads]
     if not marks:
         raise NotAvailable("the profile does not say when the steps ran")
-    return Profile(operations, marks[0].begin, marks[0].end)
+    begin, end = marks[0].begin, marks[0].end
+    streams: dict[str, list[Span[Operation]]] = {}
+    for event in device_events(space):
+        operation = on_device(event.name, _started_by(event))
+        streams.setdefault(event.stream, []).append(Span(event.begin, event.end, operation))
+    if streams:
+        return Profile(list(streams.values()), begin, end, on_device=True)
+    return Profile(operations, begin, end)
+
+
+def _started_by(event: DeviceEvent) -> Operation | None:
+    """What a kernel computes: of XLA's the name in its program, else the operation's."""
+    if event.stats.get("hlo_op"):
+        name = str(event.stats.get("name") or "")
+        scopes = name.split("/")
+        return None if len(scopes) < 2 else _in_scopes(scopes[:-1], scopes[-1])
+    return operation_of(str(event.stats.get("tf_op") or ""))
 
 
 def _spans(line: Any, names: dict[int, str]) -> list[Span[Operation]]:
@@ -67,6 +90,10 @@ def operation_of(name: str) -> Operation | None:
     path, _, kind = name.rpartition(":")
     if kind in _CALLS:
         return None
-    scopes = [scope for scope in path.split("/")[:-1] if not scope.startswith(tuple(_CALLS))]
+    return _in_scopes(path.split("/")[:-1], kind)
+
+
+def _in_scopes(scopes: list[str], kind: str) -> Operation:
+    scopes = [scope for scope in scopes if not scope.startswith(tuple(_CALLS))]
     backward = _GRADIENTS in scopes
     return Operation(tuple(s for s in scopes if s != _GRADIENTS), kind.lstrip("_"), backward)
