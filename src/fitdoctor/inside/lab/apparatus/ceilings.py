@@ -50,7 +50,7 @@ def blank_ceilings(backend: Backend) -> Ceilings:
 def measured_ceilings(backend: Backend) -> Ceilings:
     """Measure everything; what fails is left out."""
     watch = CpuWatch()
-    vector, moved = reference_work.vector_sum()
+    vector, moved = reference_work.vector_sum(on_gpu=_on_gpu(backend))
     found = {
         "bytes_per_s": _rate(backend, vector, moved),
         "conv_flops_per_s": _tried(lambda: _conv_rate(backend)),
@@ -84,12 +84,12 @@ def _matmul_rates(backend: Backend) -> dict[str, float]:
 
 
 def _matmul_rate(backend: Backend, dtype: str) -> float:
-    work, flops = reference_work.matrix_product(dtype)
+    work, flops = reference_work.matrix_product(dtype, on_gpu=_on_gpu(backend))
     return _rate(backend, work, flops)
 
 
 def _conv_rate(backend: Backend) -> float:
-    work, flops = reference_work.convolution(backend.name)
+    work, flops = reference_work.convolution(backend.name, on_gpu=_on_gpu(backend))
     return _rate(backend, work, flops)
 
 
@@ -135,8 +135,12 @@ def _best_ns(backend: Backend, work: Callable[[], Any]) -> float:
 def _done(backend: Backend, work: Callable[[], Any]) -> None:
     result = work()
     # Copying a large result out would be part of the time; on TensorFlow's CPU it is done.
-    if backend.name != "tensorflow" or device_facts(backend.name).kind == "gpu":
+    if backend.name != "tensorflow" or _on_gpu(backend):
         backend.wait_for(result)
+
+
+def _on_gpu(backend: Backend) -> bool:
+    return device_facts(backend.name).kind == "gpu"
 
 
 def _tried(measure: Callable[[], float]) -> float | None:
