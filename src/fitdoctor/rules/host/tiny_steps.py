@@ -93,11 +93,12 @@ class TinySteps(Rule):
     safety = "safe"
     numbers_from = (larger_batch, steps_together)
     # A step has another cost altogether on the device that suits it, and a recurrence in one
-    # kernel has few operations to start.
-    explained_by = frozenset({"EN003", "MO001"})
-    # Eager execution and retracing explain tiny steps. Where a batch callback takes the time,
+    # kernel has few operations to start. Operations that run one by one are what starts so often,
+    # however much more a far larger batch would gain.
+    explained_by = frozenset({"EN003", "MO001", "HO004"})
+    # Retracing explains tiny steps. Where a batch callback takes the time,
     # starting several steps at once would only call it less often, which is that finding's cure.
-    explained_by_larger = frozenset({"HO004", "CO001", "CB001"})
+    explained_by_larger = frozenset({"CO001", "CB001"})
 
     def is_explained(
         self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]
