@@ -93,18 +93,21 @@ class TinySteps(Rule):
     safety = "safe"
     numbers_from = (larger_batch, steps_together)
     # A step has another cost altogether on the device that suits it, and a recurrence in one
-    # kernel has few operations to start. Operations that run one by one are what starts so often,
-    # however much more a far larger batch would gain.
-    explained_by = frozenset({"EN003", "MO001", "HO004"})
-    # Retracing explains tiny steps. Where a batch callback takes the time,
+    # kernel has few operations to start.
+    explained_by = frozenset({"EN003", "MO001"})
+    # Eager execution and retracing explain tiny steps. Where a batch callback takes the time,
     # starting several steps at once would only call it less often, which is that finding's cure.
-    explained_by_larger = frozenset({"CO001", "CB001"})
+    explained_by_larger = frozenset({"HO004", "CO001", "CB001"})
 
     def is_explained(
         self, finding: Finding, others: Sequence[Finding], kept: Sequence[Finding]
     ) -> bool:
         """Also by findings of a larger gain that make steps look tiny."""
         if any(larger.rule in self.explained_by_larger for larger in kept):
+            return True
+        # A far larger batch gains more than anything else where operations start one by one.
+        is_larger_batch = finding.evidence.get("steps_per_execution") == 1
+        if is_larger_batch and any(other.rule == "HO004" for other in others):
             return True
         return super().is_explained(finding, others, kept)
 

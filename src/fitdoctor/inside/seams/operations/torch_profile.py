@@ -27,14 +27,17 @@ _PREFIXES = ("aten::", "autograd::", "torch::")
 
 def profiled(run: Callable[[], None]) -> Profile:
     """Run under torch's profiler; every call of a layer is marked with its name."""
-    with profiling() as seen:
+    with profiling(device=sys.modules["torch"].cuda.is_available()) as seen:
         run()
     return seen()
 
 
 @contextmanager
-def profiling() -> Iterator[Callable[[], Profile]]:
-    """The same for whatever runs meanwhile; what was seen is known afterwards."""
+def profiling(*, device: bool = False) -> Iterator[Callable[[], Profile]]:
+    """The same for whatever runs meanwhile; what was seen is known afterwards.
+
+    A loop's own iterations are the host's, whatever the device does meanwhile.
+    """
     torch = sys.modules["torch"]
     layer = sys.modules["keras"].layers.Layer
 
@@ -43,7 +46,7 @@ def profiling() -> Iterator[Callable[[], Profile]]:
             return original(self, *args, **kwargs)
 
     activities = [torch.profiler.ProfilerActivity.CPU]
-    if torch.cuda.is_available():
+    if device:
         activities.append(torch.profiler.ProfilerActivity.CUDA)
     profiler = torch.profiler.profile(activities=activities)
     with _without_words(), Patches() as patches, profiler as profile:
