@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fitdoctor.analysis.device_use import DeviceUse, device_use
-from fitdoctor.analysis.leaves import DEVICE_WAITS, leaves_of
+from fitdoctor.analysis.leaves import DEVICE_WAITS, UNKNOWN_KERNELS, leaves_of
 from fitdoctor.contract.evidence.device import DeviceTime
 from fitdoctor.contract.evidence.model import MachineCeiling, ModelWork
 from fitdoctor.contract.evidence.operations import TO_DEVICE, Operations, OperationTime
@@ -93,10 +93,12 @@ def test_no_rate_for_numbers_that_were_not_measured() -> None:
 
 def test_the_account_of_a_gpu_sums_to_the_step() -> None:
     copy = OperationTime(op=TO_DEVICE, ns=MS, count=1)
-    rows = [kernels(10, 300_000, layer="dense", within="dense"), kernels(10, 200_000), copy]
+    unknown = OperationTime(op="kernel nvjet", ns=2 * MS, count=4)
+    rows = [kernels(10, 300_000, layer="dense", within="dense"), unknown, copy]
     leaves = leaves_of(view(workload(*rows)), {"step": STEP})
     by_name = {leaf.what: leaf.ns for leaf in leaves}
     assert sum(by_name.values()) == pytest.approx(STEP)
     assert by_name["dense"] == pytest.approx(3 * MS, rel=0.02)
     assert by_name[TO_DEVICE] == pytest.approx(MS, rel=0.02)
+    assert by_name[UNKNOWN_KERNELS] == pytest.approx(2 * MS, rel=0.02)
     assert by_name[DEVICE_WAITS] == pytest.approx(4 * MS, rel=0.02)

@@ -17,7 +17,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract.evidence.loop import RepeatedCall
 from fitdoctor.contract.evidence.model import MachineCeiling, OptimizerUpdate
-from fitdoctor.contract.evidence.operations import COPIES, Operations
+from fitdoctor.contract.evidence.operations import COPIES, KERNEL, Operations
 from fitdoctor.contract.evidence.step import FrozenBatch, StepAlone
 from fitdoctor.contract.limits import MANY_CALLS
 from fitdoctor.contract.places import CodeLine
@@ -26,6 +26,8 @@ from fitdoctor.contract.places import CodeLine
 SMALL_SHARE = 0.03
 MOST_LEAVES = 12
 STARTING = "between operations"
+# A compiler or a library made them; the user's own code is in none.
+UNKNOWN_KERNELS = "kernels of no known layer"
 DEVICE_WAITS = "the GPU waits for its next kernel"
 # The mark around each call of a layer, where a profile has it.
 LAYER_CALL = "python"
@@ -131,13 +133,15 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
     most_calls: dict[tuple[str, bool], int] = {}
     decompositions: dict[str, float] = {}
     copies: dict[str, float] = {}
-    outside = 0.0
+    outside = compiled = 0.0
     for row in found.rows:
         if row.op in COPIES:
             copies[row.op] = copies.get(row.op, 0.0) + row.ns * scale
             continue
         if row.within is None:
-            if is_decomposition(row.op):
+            if row.op.startswith(KERNEL):
+                compiled += row.ns * scale
+            elif is_decomposition(row.op):
                 decompositions[row.op] = decompositions.get(row.op, 0.0) + row.ns * scale
             else:
                 outside += row.ns * scale
@@ -157,6 +161,7 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
         for key, time in by_layer.items()
     ]
     pieces += [Leaf("step", f"{op}{OUTSIDE_LAYERS}", time) for op, time in decompositions.items()]
+    pieces.append(Leaf("step", UNKNOWN_KERNELS, compiled, is_kernel=True))
     update = view.timed(OptimizerUpdate)
     optimizer = min(outside, update.value) if update is not None else 0.0
     pieces.append(Leaf("step", OPTIMIZER, optimizer, is_kernel=True))

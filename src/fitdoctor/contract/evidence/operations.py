@@ -9,6 +9,8 @@ from fitdoctor.contract.results import result
 # Copies on a GPU, which are operations of their own.
 TO_DEVICE, FROM_DEVICE = "copy to the GPU", "copy from the GPU"
 COPY_INSIDE, MEMSET = "copy on the GPU", "memset"
+# Before the name of a kernel that no operation is known to have started.
+KERNEL = "kernel "
 # The host is in the way of these only.
 BETWEEN = frozenset({TO_DEVICE, FROM_DEVICE})
 COPIES = BETWEEN | {COPY_INSIDE, MEMSET}

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-from fitdoctor.contract.evidence.operations import COPY_INSIDE, FROM_DEVICE, MEMSET, TO_DEVICE
+from fitdoctor.contract.evidence.operations import (
+    COPY_INSIDE,
+    FROM_DEVICE,
+    KERNEL,
+    MEMSET,
+    TO_DEVICE,
+)
 from fitdoctor.inside.seams.operations.profile import Operation
 
 # As CUDA's tracing names them: `MemcpyH2D` in XLA's profiles, `Memcpy HtoD (…)` in torch's.
@@ -48,5 +54,5 @@ def on_device(name: str, known: Operation | None) -> Operation:
     """A kernel as the operation that started it; a copy as a copy, in the same layer."""
     copied = copy_kind(name)
     if known is None:
-        return Operation((), copied or kernel_name(name))
+        return Operation((), copied or f"{KERNEL}{kernel_name(name)}")
     return known._replace(op=copied) if copied else known
