@@ -1,7 +1,7 @@
-"""CPU or GPU: six models, five batch sizes, two backends; is `fitdoctor devices` right?
+"""CPU or GPU: six models, five batch sizes, three backends; is `fitdoctor devices` right?
 
-`python -m benchmarks.devices [--models mlp,lstm] [--backends jax,torch]`. On a machine without a
-GPU only the CPU is measured, and nothing is claimed.
+`python -m benchmarks.devices [--models mlp,lstm] [--backends tensorflow,jax,torch]`. On a machine
+without a GPU only the CPU is measured, and nothing is claimed.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def environment(backend: str, device: str) -> dict[str, str]:
         "KERAS_BACKEND": backend,
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
     }
 
 
@@ -97,7 +98,7 @@ def main() -> None:
     """Print the table and write it as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", default=",".join(MODELS))
-    parser.add_argument("--backends", default="jax,torch")
+    parser.add_argument("--backends", default="tensorflow,jax,torch")
     parser.add_argument("--output", default=str(ROOT / "benchmarks" / "results" / "devices.json"))
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []

@@ -171,7 +171,7 @@ class TestChangedSteps:
 
 
 class TestRecurrent:
-    unrolled, dropping = probes_of(recurrent_settings)
+    unrolled, dropping, unusual = probes_of(recurrent_settings)
 
     def test_plain_layers_are_not_reported(self) -> None:
         for probe in probes_of(recurrent_settings):

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from fitdoctor.contract.evidence.device import Device
 from fitdoctor.contract.evidence.loading import InputFacts
+from fitdoctor.contract.evidence.operations import Operations, OperationTime
 from fitdoctor.contract.evidence.step import FrozenBatch, Threads
 from fitdoctor.contract.options import ForcedSettings
+from fitdoctor.contract.records import Recording
 from fitdoctor.trials.suspicion import suspected
 from synthetic import MS, fit_workload, loader, recording, timed
 
@@ -65,3 +67,14 @@ def test_the_cpu_is_tried_where_steps_are_short() -> None:
 
 def test_arrays_are_picked_on_the_device() -> None:
     assert len(suspected(on_the_gpu("arrays", 18 * MS))) == 1
+
+
+def test_no_cpu_where_the_gpu_computes_most_of_the_step() -> None:
+    def seen(each_ns: float, count: float) -> Recording:
+        row = OperationTime(op="gemm", ns=each_ns * count, count=count)
+        profile = Operations(10, 2 * MS, 0.0, count, rows=(row,), on_device=True)
+        found = (Device(kind="gpu"), timed(FrozenBatch, 2 * MS), profile)
+        return recording(fit_workload(period=2 * MS, step=2 * MS, found=found))
+
+    assert suspected(seen(60_000, 30)) == []
+    assert len(suspected(seen(1_500, 1_200))) == 1

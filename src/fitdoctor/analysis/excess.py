@@ -46,7 +46,8 @@ def excess_of(view: View, seen: Operations) -> Excess:
     leaves = leaves_of(view, {"step": inside}) if inside > 0 else ()
     slow = tuple(one for one in leaves if _is_slow(one, seen))
     outside = tuple(one for one in leaves if one.what.endswith(OUTSIDE_LAYERS))
-    return Excess(min(inside, seen.count * start), slow, outside)
+    starting = seen.starting_ns(inside) if seen.on_device else min(inside, seen.count * start)
+    return Excess(starting, slow, outside)
 
 
 def _is_slow(leaf: Leaf, seen: Operations) -> bool:

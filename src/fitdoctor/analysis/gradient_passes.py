@@ -35,6 +35,8 @@ class GradientPasses:
 
 def gradient_passes(seen: Operations) -> GradientPasses | None:
     """None where every layer is gone back through about once."""
+    if seen.on_device:
+        return None  # one product may be several kernels
     by_layer: dict[str, list[OperationTime]] = {}
     for row in seen.rows:
         if row.layer is not None:

@@ -17,7 +17,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract.evidence.loop import RepeatedCall
 from fitdoctor.contract.evidence.model import MachineCeiling, OptimizerUpdate
-from fitdoctor.contract.evidence.operations import Operations
+from fitdoctor.contract.evidence.operations import COPIES, KERNEL, Operations
 from fitdoctor.contract.evidence.step import FrozenBatch, StepAlone
 from fitdoctor.contract.limits import MANY_CALLS
 from fitdoctor.contract.places import CodeLine
@@ -26,6 +26,9 @@ from fitdoctor.contract.places import CodeLine
 SMALL_SHARE = 0.03
 MOST_LEAVES = 12
 STARTING = "between operations"
+# A compiler or a library made them; the user's own code is in none.
+UNKNOWN_KERNELS = "kernels of no known layer"
+DEVICE_WAITS = "the GPU waits for its next kernel"
 # The mark around each call of a layer, where a profile has it.
 LAYER_CALL = "python"
 # A layer that is called so often in one step is called on single rows or positions.
@@ -119,8 +122,9 @@ def _step(view: View, ns: float) -> list[Leaf]:
 
 def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
     """What the profiler saw, as shares of the step without it."""
-    idle = _starting(view, found)
-    whole = sum(row.ns for row in found.rows) + idle
+    # The profiler slows the host, not the GPU, whose times are those of any step.
+    idle = max(0.0, ns - found.busy_ns) if found.on_device else _starting(view, found)
+    whole = found.busy_ns + idle
     if whole <= 0:
         return []
     scale = ns / whole
@@ -128,10 +132,16 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
     by_layer: dict[tuple[str, bool], float] = {}
     most_calls: dict[tuple[str, bool], int] = {}
     decompositions: dict[str, float] = {}
-    outside = 0.0
+    copies: dict[str, float] = {}
+    outside = compiled = 0.0
     for row in found.rows:
+        if row.op in COPIES:
+            copies[row.op] = copies.get(row.op, 0.0) + row.ns * scale
+            continue
         if row.within is None:
-            if is_decomposition(row.op):
+            if row.op.startswith(KERNEL):
+                compiled += row.ns * scale
+            elif is_decomposition(row.op):
                 decompositions[row.op] = decompositions.get(row.op, 0.0) + row.ns * scale
             else:
                 outside += row.ns * scale
@@ -151,11 +161,14 @@ def _by_operation(view: View, found: Operations, ns: float) -> list[Leaf]:
         for key, time in by_layer.items()
     ]
     pieces += [Leaf("step", f"{op}{OUTSIDE_LAYERS}", time) for op, time in decompositions.items()]
+    pieces.append(Leaf("step", UNKNOWN_KERNELS, compiled, is_kernel=True))
     update = view.timed(OptimizerUpdate)
     optimizer = min(outside, update.value) if update is not None else 0.0
     pieces.append(Leaf("step", OPTIMIZER, optimizer, is_kernel=True))
     pieces.append(_rest(outside - optimizer, ns))
-    pieces.append(Leaf("step", STARTING, idle * scale, floor_ns=0.0))
+    pieces += [Leaf("step", op, time, floor_ns=0.0) for op, time in copies.items()]
+    waiting = DEVICE_WAITS if found.on_device else STARTING
+    pieces.append(Leaf("step", waiting, idle * scale, floor_ns=0.0))
     return pieces
 
 
@@ -164,7 +177,8 @@ def _calls(view: View, found: Operations) -> dict[str | None, int]:
     calls: dict[str | None, int] = {layer.name: layer.calls for layer in view.layers}
     for row in found.rows:
         # A layer that wraps another one calls it past its front door: its operations tell.
-        is_seen = row.op == LAYER_CALL or row.count >= ROW_BY_ROW
+        # One operation may be many kernels.
+        is_seen = row.op == LAYER_CALL or (row.count >= ROW_BY_ROW and not found.on_device)
         if is_seen and not row.backward:
             calls[row.layer] = max(calls.get(row.layer, 1), round(row.count))
     return calls

@@ -78,7 +78,7 @@ def verdict_of(
                 f"{duration(view.ceiling_step.value)} with its data in memory: training waits for "
                 f"its input{_why_no_cure(view)}"
             )
-    named = None if view.is_group else _start_up(view) or _idle_device(view)
+    named = None if view.is_group else _start_up(view) or _launching(view) or _idle_device(view)
     named = named or _unseen(view, account)
     return named or _unexplained(view, account) or _healthy(view, account)
 
@@ -116,6 +116,19 @@ def _start_up(view: View) -> tuple[Verdict, str] | None:
     return "start-up-bound", (
         f"Starting takes {duration(view.costs.one_off_ns)}, all {view.planned_steps} steps "
         f"{duration(training)}: a longer run would not be slower."
+    )
+
+
+def _launching(view: View) -> tuple[Verdict, str] | None:
+    """A GPU may look busy with kernels that do nearly nothing."""
+    total = view.costs.total.value
+    device = device_use(view.recorded, total)
+    if device is None or device.bound != "launch" or device.starting_ns is None:
+        return None
+    starting, busy = duration(device.starting_ns), percent(device.busy_share)
+    return "host-bound", (
+        f"Launch-bound inside the step: of {duration(total)}, {starting} go into starting "
+        f"{device.kernels:,.0f} kernels (the GPU is busy {busy} of it). Nothing tried helps."
     )
 
 

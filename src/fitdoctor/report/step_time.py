@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fitdoctor.analysis.device_use import DeviceUse
 from fitdoctor.analysis.step_rows import StepRow
 from fitdoctor.findings.diagnosed import Ceiling, DiagnosedWorkload, Part, StepTime
 from fitdoctor.report.text import clean
@@ -50,9 +51,32 @@ def step_time(
         yield Padding(_bars(parts), (0, 0, 0, 4))
     if (ceiling := workload.ceiling) is not None:
         yield Padding(Text(ceiling_sentence(workload, ceiling)), (0, 0, 0, 2))
+    if workload.device is not None:
+        yield Padding(Text(device_sentence(workload.device)), (0, 0, 0, 2))
     if verbose and workload.step_rows:
         yield Padding(Text("With data in memory, a step is:"), (0, 0, 0, 2))
         yield Padding(_rows(workload.step_rows), (0, 0, 0, 4))
+
+
+BOUND_WORDS = {
+    "launch": "launch-bound inside the step",
+    "host": "waits for the host",
+    "copy": "copy-bound",
+    "memory": "memory-bound",
+    "compute": "compute-bound",
+}
+
+
+def device_sentence(device: DeviceUse) -> str:
+    """One line on the GPU: how busy, with what, and at what part of the machine's rate."""
+    words = f"GPU: busy {percent(device.busy_share)} of a step, {device.kernels:,.0f} kernels"
+    if device.bound is not None:
+        words += f", {BOUND_WORDS[device.bound]}"
+    rate, utilisation = device.rate, device.utilisation
+    if rate is None or utilisation is None:
+        return words
+    peak = f"{rate.flops_per_s / 1e12:.3g} TFLOP/s of {rate.dtype}"
+    return f"{words}; MFU {percent(utilisation)} of {peak} measured here"
 
 
 def _typical(workload: DiagnosedWorkload, label: str) -> Text:

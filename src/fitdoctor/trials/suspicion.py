@@ -8,12 +8,15 @@ from statistics import median
 from fitdoctor.analysis.fit_costs import fit_costs
 from fitdoctor.contract.evidence.device import Device
 from fitdoctor.contract.evidence.loading import InputFacts, LoaderAlone
+from fitdoctor.contract.evidence.operations import Operations
 from fitdoctor.contract.evidence.step import FrozenBatch, Threads
 from fitdoctor.contract.options import ForcedSettings
 from fitdoctor.contract.records import RecordedWorkload, Recording
 
 # On a GPU, steps shorter than this may well be start-up only.
 SHORT_STEP_NS = 5_000_000
+# Of a step: less of it spent on starting kernels leaves a CPU nothing to gain.
+STARTING_SHARE = 0.5
 # On a CPU, shorter ones leave a GPU nothing to gain.
 GPU_STEP_NS = 1_000_000
 # A loader on the host that takes this share of a step is the limit on any device.
@@ -28,6 +31,7 @@ class Trial:
     workload: int
     forced: ForcedSettings
     reason: str
+    is_asked: bool = False  # by the user, who waits for the answer
 
 
 def suspected(recording: Recording, backends: tuple[str, ...] = ()) -> list[Trial]:
@@ -50,7 +54,9 @@ def suspected(recording: Recording, backends: tuple[str, ...] = ()) -> list[Tria
         trials.append(Trial("fresh_threads", workload.number, forced, reason))
     trials += _device_trials(recording, workload)
     trials += (
-        Trial(f"fresh_{name}", workload.number, ForcedSettings(backend=name), f"Keras on {name}")
+        Trial(
+            f"fresh_{name}", workload.number, ForcedSettings(backend=name), f"Keras on {name}", True
+        )
         for name in backends
         if name != recording.keras.backend
     )
@@ -69,7 +75,7 @@ def _device_trials(recording: Recording, workload: RecordedWorkload) -> list[Tri
     if not step_ns or _waits_for_its_loader(workload):
         return []
     found = []
-    if device.kind == "gpu" and step_ns < SHORT_STEP_NS:
+    if device.kind == "gpu" and step_ns < SHORT_STEP_NS and _mostly_starts(workload, step_ns):
         reason = "steps this short may be faster without the GPU"
         found.append(Trial("fresh_cpu", workload.number, ForcedSettings(device="cpu"), reason))
     hidden = device.kind == "cpu" and recording.machine.accelerators
@@ -78,6 +84,14 @@ def _device_trials(recording: Recording, workload: RecordedWorkload) -> list[Tri
         reason = "there is a GPU in this machine, and Keras computes on the CPU"
         found.append(Trial("fresh_gpu", workload.number, ForcedSettings(device="gpu"), reason))
     return found
+
+
+def _mostly_starts(workload: RecordedWorkload, step_ns: float) -> bool:
+    """A GPU that computes most of the step does what no CPU could do sooner."""
+    seen = workload.found(Operations)
+    if seen is None or not seen.on_device:
+        return True
+    return seen.starting_ns(step_ns) >= STARTING_SHARE * step_ns
 
 
 def _waits_for_its_loader(workload: RecordedWorkload) -> bool:

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.device import Device
 from fitdoctor.contract.evidence.loading import InputFacts
+from fitdoctor.contract.evidence.operations import TO_DEVICE, Operations, OperationTime
+from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.rules.environment.transfer_bound import RULE
-from synthetic import MS, gpu_workload, view
+from synthetic import MS, gpu_workload, timed, view
 
 
 def with_device(**facts: object):
@@ -46,6 +49,31 @@ def test_a_quarter_of_the_bytes() -> None:
     assert found.gain.high == pytest.approx(4, rel=0.05)
     assert found.evidence["transfer_ns"] == MS
     assert (found.cure.safety, found.cure.edits) == ("advice", ())
+
+
+def profiled(copied: float) -> Operations:
+    """Of a frozen step of 0.5 ms, so much is the copy of its batch."""
+    rows = (
+        OperationTime(op=TO_DEVICE, ns=copied, count=2),
+        OperationTime(op="gemm", ns=MS / 2 - copied, count=1),
+    )
+    return Operations(10, MS / 2, 0.0, 3, rows=rows, on_device=True)
+
+
+def copying_step(copied: float) -> View:
+    """A step that takes as long as a frozen one, and copies its own batch (TensorFlow)."""
+    base = gpu_workload(profiled(copied), timed(FrozenBatch, 2 * MS))
+    return view(base)
+
+
+def test_silent_on_a_step_that_copies_little() -> None:
+    assert RULE.detect(copying_step(0.02 * MS)) is None
+
+
+def test_a_step_that_copies_its_own_batch_saves_it_there() -> None:
+    found = RULE.detect(copying_step(0.45 * MS))
+    assert found is not None
+    assert found.saves["step"].value == pytest.approx(0.75 * 0.45 * MS, rel=0.1)
 
 
 def test_the_page_has_the_thresholds() -> None:

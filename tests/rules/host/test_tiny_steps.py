@@ -288,6 +288,13 @@ def test_explained_by_what_makes_steps_look_tiny_only_where_that_gains_more(code
     assert not RULE.is_explained(finding, beside(code), kept=[])
 
 
+def test_a_larger_batch_is_no_answer_to_eager_execution() -> None:
+    (finding,) = beside("HO002")
+    larger = replace(finding, evidence={**finding.evidence, "steps_per_execution": 1})
+    assert RULE.is_explained(larger, beside("HO004"), kept=[])
+    assert not RULE.is_explained(larger, beside("CO001"), kept=[])
+
+
 def test_not_explained_by_others() -> None:
     (finding,) = beside("HO002")
     assert not RULE.is_explained(finding, beside("IN001"), kept=beside("IN001"))

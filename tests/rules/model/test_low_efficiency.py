@@ -7,7 +7,7 @@ import pytest
 
 from fitdoctor.contract.evidence.model import ChangedStep, Layers, MachineCeiling, PlainLoss
 from fitdoctor.contract.evidence.operations import Operations, OperationTime
-from fitdoctor.contract.evidence.step import FrozenBatch, WithJit, WithoutChecks
+from fitdoctor.contract.evidence.step import FrozenBatch, StepsPerExecution, WithJit, WithoutChecks
 from fitdoctor.diagnosis.one_cause import one_cause_each
 from fitdoctor.findings.edits import DropSetting
 from fitdoctor.findings.place import Where
@@ -243,3 +243,34 @@ def test_a_loss_that_takes_far_more_than_its_outputs_need() -> None:
     assert found.where == Where("/user/train.py", 12)
     assert "pairs" in found.message
     assert 2.5 < found.gain.high < 4.1
+
+
+class TestOnAGpu:
+    @staticmethod
+    def kernels(count: float, each_ns: float) -> Operations:
+        row = OperationTime(op="gemm", layer="lstm", within="lstm", ns=count * each_ns, count=count)
+        return Operations(10, STEP, STEP - row.ns, count, rows=(row,), on_device=True)
+
+    def test_silent_on_a_gpu_at_work(self) -> None:
+        assert RULE.detect(seen(ceiling(), self.kernels(100, 150_000))) is None
+        assert RULE.detect(seen(ceiling(), self.kernels(1000, 15_000))) is None
+
+    def test_thousands_of_kernels_of_a_microsecond_are_launch_bound_however_busy(self) -> None:
+        found = RULE.detect(seen(ceiling(), self.kernels(13_000, 1_500)))
+        assert found is not None
+        assert found.message.startswith(
+            "launch-bound inside the step: 20.0 ms are 13,000 kernels on the GPU of 1.50 µs each"
+        )
+        assert found.how == "bound"
+
+    def test_what_was_tried_is_named(self) -> None:
+        tried = [
+            timed(WithJit, STEP, base_ns=(STEP,) * 8),
+            ("50", timed(StepsPerExecution, STEP, base_ns=(STEP,) * 8)),
+            ("default_activations", timed(ChangedStep, STEP, base_ns=(STEP,) * 8)),
+        ]
+        found = RULE.detect(seen(ceiling(), self.kernels(13_000, 1_500), *tried))
+        assert found is not None
+        assert found.message.endswith(
+            "tried without gain: jit_compile=True, the fused recurrence, steps_per_execution=50"
+        )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fitdoctor.contract.evidence.model import RecurrentDropout
+from fitdoctor.contract.evidence.model import OtherActivations, RecurrentDropout
 from fitdoctor.rules.model.unfused_recurrence import RULE
 from synthetic import MS, copies, gpu_workload, model_view, view
 
@@ -41,3 +41,20 @@ def test_recurrent_dropout_becomes_dropout_in_the_layers_that_have_it() -> None:
 
 def test_the_page_has_the_threshold() -> None:
     assert "at least 15 % faster" in RULE.page
+
+
+def test_silent_on_other_activations_that_cost_nothing() -> None:
+    seen = OtherActivations(("LSTM",), ("recurrent_activation",))
+    steps = copies(10 * MS, default_activations=9.5 * MS)
+    assert RULE.detect(model_view(step=10 * MS, found=[*steps, seen])) is None
+
+
+def test_activations_without_a_fused_kernel_are_dropped() -> None:
+    seen = OtherActivations(("LSTM",), ("recurrent_activation",))
+    steps = copies(10 * MS, default_activations=2 * MS)
+    found = RULE.detect(model_view(step=10 * MS, found=[*steps, seen]))
+    assert found is not None
+    assert found.gain.value == pytest.approx(5, rel=0.05)
+    assert [(edit.call, edit.keyword) for edit in found.cure.edits] == [
+        ("LSTM", "recurrent_activation")
+    ]

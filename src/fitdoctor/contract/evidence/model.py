@@ -44,6 +44,16 @@ class Layers:
     without_fixed_price: bool = False
 
 
+@result("model_work")
+@dataclass(frozen=True)
+class ModelWork:
+    """The arithmetic of one forward pass, from the shapes of all layers."""
+
+    flops: float
+    bytes: float
+    dtype: str  # that most of it is computed in
+
+
 @result("machine_ceiling")
 @dataclass(frozen=True)
 class MachineCeiling:
@@ -118,6 +128,15 @@ class RecurrentDropout:
     """Layers with recurrent dropout."""
 
     types: tuple[str, ...] = ()
+
+
+@result("other_activations")
+@dataclass(frozen=True)
+class OtherActivations:
+    """Recurrent layers with activations that no fused kernel has, and the keywords they are in."""
+
+    types: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
 
 
 @result("frozen_layers")

@@ -6,6 +6,17 @@ from dataclasses import dataclass
 
 from fitdoctor.contract.results import result
 
+# Copies on a GPU, which are operations of their own.
+TO_DEVICE, FROM_DEVICE = "copy to the GPU", "copy from the GPU"
+COPY_INSIDE, MEMSET = "copy on the GPU", "memset"
+# Before the name of a kernel that no operation is known to have started.
+KERNEL = "kernel "
+# The host is in the way of these only.
+BETWEEN = frozenset({TO_DEVICE, FROM_DEVICE})
+COPIES = BETWEEN | {COPY_INSIDE, MEMSET}
+# A GPU takes 1 to 2 microseconds for a kernel that does nothing: as short a one is all start.
+SHORT_KERNEL_NS = 3_000.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class OperationTime:
@@ -17,6 +28,11 @@ class OperationTime:
     backward: bool = False
     ns: float  # per step; operations that ran at the same time share it
     count: float = 1.0  # per step
+
+    @property
+    def is_short(self) -> bool:
+        """Of kernels: each of them takes little more than its start."""
+        return self.op not in COPIES and self.ns <= SHORT_KERNEL_NS * self.count
 
 
 @result("operations")
@@ -33,12 +49,32 @@ class Operations:
     kernels: tuple[str, ...] = ()
     # Of a loop's own iterations, not of a step called by itself.
     in_loop: bool = False
+    # Kernels and copies of a GPU: the idle time is the GPU's, and the profiler did not slow them.
+    on_device: bool = False
     single_rows: int = 0  # calls of the model on one row, in one iteration of a loop
 
     @property
     def whole_ns(self) -> float:
         """One step under the profiler, as its pieces."""
         return sum(row.ns for row in self.rows) + self.idle_ns
+
+    @property
+    def busy_ns(self) -> float:
+        """Of one step, with an operation running."""
+        return sum(row.ns for row in self.rows)
+
+    @property
+    def short_kernels(self) -> float:
+        """Of a GPU, so many per step take little more than their start."""
+        return sum(row.count for row in self.rows if row.is_short)
+
+    def starting_ns(self, step_ns: float) -> float:
+        """Of a GPU, what a step that takes so long without the profiler spends on starting.
+
+        Kernels that are little more than their start, and the gaps between all of them.
+        """
+        short = sum(row.ns for row in self.rows if row.is_short)
+        return min(step_ns, short + max(0.0, step_ns - self.busy_ns))
 
     @property
     def outside_share(self) -> float:

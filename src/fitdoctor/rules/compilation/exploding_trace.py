@@ -110,7 +110,11 @@ def _explodes(view: View) -> bool:
     """Whether the step has the shape of an unrolled loop."""
     seen = view.found(Operations)
     many = seen is not None and seen.count >= MANY_OPERATIONS
-    return many or any(layer.calls >= MANY_CALLS for layer in view.layers)
+    if many and seen is not None and seen.on_device:
+        # The kernels of a loop that is rolled up are as many.
+        many = bool(view.layers) and not any(layer.loops for layer in view.layers)
+    # One activation for the whole of a network is called often, and unrolls nothing.
+    return many or any(layer.calls >= MANY_CALLS and layer.parameters for layer in view.layers)
 
 
 def _starts(view: View) -> tuple[int, float]:

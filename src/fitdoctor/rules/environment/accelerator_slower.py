@@ -8,8 +8,8 @@ Each operation has to be sent to the GPU, and each batch copied to it. A small m
 batch is done on the CPU before the GPU has begun.
 
 ## Evidence
-The script itself, in fresh processes with and without the GPU in turns, is at least
-${WORTH_GAIN:gain} faster per step without it.
+The script itself, in a fresh process, is at least ${WORTH_GAIN:gain} faster per step without it
+than as recorded; unless that is clear, also than in a fresh process with the GPU.
 
 ## Predicted gain
 The ratio of those runs.

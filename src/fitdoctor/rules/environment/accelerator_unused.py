@@ -9,8 +9,8 @@ CPU. A build of the backend without GPU support has the same effect; there is no
 and the report says so above its numbers instead.
 
 ## Evidence
-The script itself, in fresh processes as it is and with the GPU visible in turns, is at least
-${WORTH_GAIN:gain} faster per step with the GPU.
+The script itself, in a fresh process, is at least ${WORTH_GAIN:gain} faster per step with the GPU
+visible than as recorded; unless that is clear, also than in a fresh process as it is.
 
 ## Predicted gain
 The ratio of those runs.

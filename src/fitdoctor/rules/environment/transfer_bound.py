@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.device import Device
+from fitdoctor.contract.evidence.operations import TO_DEVICE, Operations
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
@@ -66,7 +67,8 @@ class TransferBound(Rule):
             return None
         if device.transfer_ns is None or view.input.kind != "arrays" or view.is_group:
             return None
-        lost = view.costs.total.value - view.frozen.value
+        copied = _copied_ns(view)
+        lost = view.costs.total.value - view.frozen.value + copied
         moving = device.transfer_ns + (device.pick_ns or 0)
         quarter = device.quarter_transfer_ns
         by_bytes = quarter is not None and quarter < LATENCY_SHARE * device.transfer_ns
@@ -76,19 +78,30 @@ class TransferBound(Rule):
         saved = Interval(NARROWER * explained, LEAST_SAVED * explained, lost)
         if gain(view.costs.total, saved).value < WORTH_REWRITE:
             return None
+        alone = max(0.0, view.frozen.value - copied)
+        # A step that copies its own batch saves it there.
+        part = "step" if 2 * copied >= lost else "input_wait"
         return self.finding(
             view,
-            f"a step takes {duration(view.costs.total.value)}, {duration(view.frozen.value)} "
+            f"a step takes {duration(view.costs.total.value)}, {duration(alone)} "
             f"with its batch on the GPU; picking and copying one takes {duration(moving)}",
             Cure(self.safety, "keep the data on the GPU, or send narrower types"),
-            saves={"input_wait": saved, "unknown": Interval.exact(0.0)},
+            saves={part: saved, "unknown": Interval.exact(0.0)},
             evidence={
                 "transfer_ns": device.transfer_ns,
                 "pick_ns": device.pick_ns,
                 "batch_bytes": device.bytes,
-                "frozen_step_ns": round(view.frozen.value),
+                "frozen_step_ns": round(alone),
             },
         )
+
+
+def _copied_ns(view: View) -> float:
+    """What a frozen step copies to the GPU: TensorFlow's batch waits in the host's memory."""
+    seen = view.found(Operations)
+    if seen is None or not seen.on_device:
+        return 0.0
+    return sum(row.ns for row in seen.rows if row.op == TO_DEVICE)
 
 
 RULE = TransferBound()

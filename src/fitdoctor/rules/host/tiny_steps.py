@@ -106,6 +106,10 @@ class TinySteps(Rule):
         """Also by findings of a larger gain that make steps look tiny."""
         if any(larger.rule in self.explained_by_larger for larger in kept):
             return True
+        # A far larger batch gains more than anything else where operations start one by one.
+        is_larger_batch = finding.evidence.get("steps_per_execution") == 1
+        if is_larger_batch and any(other.rule == "HO004" for other in others):
+            return True
         return super().is_explained(finding, others, kept)
 
     def detect(self, view: View) -> Finding | None:

@@ -16,6 +16,8 @@ computes on single rows or positions, or builds large intermediate arrays, has t
   starting operations (their number times the best time to start one), or layers that are no kernels
   of the framework and reach less than ${FAR_BELOW:percent} of the machine's rate, or layers called
   ${ROW_BY_ROW} times in one step or more, or matrix decompositions and sorting outside of layers;
+- on a GPU: kernels that take little more than their start, and the gaps between kernels, are
+  ${BINDS_ON_GPU:percent} of the training or more, however busy the GPU looks;
 - Keras's own layers count as what they need, except for recurrent ones and grouped convolutions:
   the framework has no faster kernel for them;
 - or: layers are gone back through ${SURELY_SEVERAL} times or more for every time that they
@@ -64,19 +66,22 @@ from fitdoctor.analysis.gradient_passes import gradient_passes
 from fitdoctor.analysis.own_loss import own_loss
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.operations import Operations
-from fitdoctor.contract.evidence.step import WithJit, WithoutChecks
+from fitdoctor.contract.evidence.step import StepsPerExecution, WithJit, WithoutChecks
 from fitdoctor.findings.edits import DropSetting, Edit, SetKeyword
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where, place_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing.joint import gain
 from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
+from fitdoctor.pricing.steps_together import FEW_TOGETHER, MANY_TOGETHER
 from fitdoctor.rules.rule import Rule
 from fitdoctor.rules.support.places import at, compile_place
 from fitdoctor.units import duration, percent
 
 # Time above what is needed must be this share of the training to be worth a finding.
 WORTH_SHARE = 0.3
+# A GPU waits a little between any two kernels: starting them has to be what binds the step.
+BINDS_ON_GPU = 0.5
 # Shares under a profiler are roughly those without it.
 LEAST_OF_IT, MOST_OF_IT = 0.67, 1.1
 
@@ -182,7 +187,8 @@ class LowEfficiency(Rule):
         jit = tried_change(view, view.left_by(WithJit), WORTH_CHANGE)
         excess = excess_of(view, seen)
         total = view.costs.total
-        if excess.ns < WORTH_SHARE * total.value:
+        least = BINDS_ON_GPU if seen.on_device else WORTH_SHARE
+        if excess.ns < least * total.value:
             return None
         message = _message(view, seen, excess)
         evidence = {
@@ -207,7 +213,7 @@ class LowEfficiency(Rule):
         return self.finding(
             view,
             message + _what_was_tried(view),
-            Cure(self.safety, _advice(excess)),
+            Cure(self.safety, _advice(view, seen, excess)),
             saves={"step": saved},
             where=_where(excess),
             evidence=evidence,
@@ -242,6 +248,12 @@ def _message(view: View, seen: Operations, excess: Excess) -> str:
             f"{slow.what} takes {duration(slow.ns)} of a step of {step}, at {percent(rate)} of "
             "the machine's rate"
         )
+    if seen.on_device:
+        mean = seen.busy_ns / max(1.0, seen.count)
+        return (
+            f"launch-bound inside the step: {step} are {seen.count:,.0f} kernels on the GPU of "
+            f"{duration(mean)} each; starting them takes {duration(excess.starting_ns)}"
+        )
     return (
         f"a step of {step} is {seen.count:,.0f} operations; starting them alone takes "
         f"{duration(excess.starting_ns)}"
@@ -255,14 +267,26 @@ def _what_was_tried(view: View) -> str:
         tried.append("jit_compile=True")
     if view.left_by_change("native_recurrence") is not None:
         tried.append("torch's own recurrent kernel")
+    if view.left_by_change("fused") is not None:
+        tried.append("no recurrent dropout")
+    if view.left_by_change("default_activations") is not None:
+        tried.append("the fused recurrence")
+    together = [n for n in (FEW_TOGETHER, MANY_TOGETHER) if view.found(StepsPerExecution, str(n))]
+    if together:
+        tried.append(f"steps_per_execution={max(together)}")
     return f"; tried without gain: {', '.join(tried)}" if tried else ""
 
 
-def _advice(excess: Excess) -> str:
+def _advice(view: View, seen: Operations, excess: Excess) -> str:
     if excess.ns == excess.decompositions_ns:
         return "do it every Nth step, or with something cheaper: a norm, a random draw, a sum"
     if excess.layers_ns > excess.starting_ns:
         return "write it with operations on the whole batch, without loops over rows or positions"
+    if seen.on_device and view.backend == "torch":
+        return (
+            'torch.compile(model, mode="reduce-overhead"), which starts a step as one CUDA graph '
+            "(not tried: it compiles for long), or a larger batch"
+        )
     return "fewer, larger operations: a larger batch, whole sequences at once, a compiled step"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 FLOAT_BYTES = 4
 # Ops per output element of a layer without weights: an activation, a norm, a pooling window.
 PLAIN_OPS = 10
+ATTENTION = frozenset({"MultiHeadAttention", "GroupedQueryAttention"})
 
 
 def flops(
@@ -43,6 +44,11 @@ def flops(
         depthwise, pointwise = kernels[0], kernels[-1]
         positions = elements / max(1, output[-1])
         return 2.0 * positions * (math.prod(depthwise) + math.prod(pointwise))
+    if kind in ATTENTION and len(inputs) >= 3 and len(kernels[0]) == 3:
+        # Each position's query meets each key, and then each value, of as many numbers.
+        rows, length = math.prod(inputs[:-2]), inputs[-2]
+        scores = 2 * 2.0 * rows * length**2 * math.prod(kernels[0][1:])
+        return scores + 2.0 * rows * length * sum(math.prod(shape) for shape in kernels)
     positions = math.prod(inputs[:-1]) if len(inputs) > 1 else 1
     return 2.0 * positions * sum(math.prod(shape) for shape in kernels)
 

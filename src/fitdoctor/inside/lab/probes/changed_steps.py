@@ -13,13 +13,14 @@ from fitdoctor.inside.lab.apparatus.layer_cost import costliest_layer, timed_lay
 from fitdoctor.inside.lab.apparatus.model_pass import is_users_code
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import STEPS, Phase, Probe
-from fitdoctor.inside.lab.probes.recurrent_settings import dropping_layers
+from fitdoctor.inside.lab.probes.recurrent_settings import dropping_layers, unusual_layers
 from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.model_state import all_layers
 from fitdoctor.inside.seams.models.contexts import (
     Context as ModelChange,
     as_native_operations,
     in_policy,
+    with_default_activations,
     with_optimizer,
     without_metrics,
     without_recurrent_dropout,
@@ -105,6 +106,10 @@ CHANGES = {
     "fused": Change(
         lambda context, _: bool(dropping_layers(context)),
         lambda _, model: without_recurrent_dropout(model),
+    ),
+    "default_activations": Change(
+        lambda context, _: bool(unusual_layers(context)),
+        lambda _, model: with_default_activations(model),
     ),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +12,10 @@ from fitdoctor.inside.lab.apparatus import arithmetic
 from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
 from fitdoctor.inside.lab.apparatus.layer_timer import Forward, forward_times, timed_alone
 from fitdoctor.inside.lab.apparatus.model_pass import forward_pass
+from fitdoctor.inside.lab.apparatus.shapes import shape_of
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import STEPS, Phase, Probe
 from fitdoctor.inside.ledger.callsite import is_user_file
-from fitdoctor.inside.seams.backends import batches
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.model_state import all_layers
 from fitdoctor.inside.seams.models.layer_step import layer_step
@@ -139,7 +138,7 @@ def _timed(backend: Backend, row: LayerTime, forward: Forward, values: dict[int,
 
 def _row(forward: Forward, ns: int, *, is_model: bool) -> LayerTime:
     layer = forward.layer
-    inputs, output = _shape(forward.inputs), _shape(forward.output)
+    inputs, output = shape_of(forward.inputs), shape_of(forward.output)
     weights = [tuple(int(n) for n in v.shape) for v in getattr(layer, "weights", [])]
     kind = type(layer).__name__
     code = getattr(type(layer).call, "__code__", None)
@@ -166,15 +165,6 @@ def _row(forward: Forward, ns: int, *, is_model: bool) -> LayerTime:
             if isinstance(getattr(layer, name, None), int | float | bool)
         },
     )
-
-
-def _shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of the first tensor in it."""
-    for leaf in batches.leaves(value):
-        shape: Sequence[Any] | None = getattr(leaf, "shape", None)
-        if shape is not None:
-            return tuple(int(n) for n in shape)
-    return None
 
 
 def _parameters(layer: Any) -> int | None:

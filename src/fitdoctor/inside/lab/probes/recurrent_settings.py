@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fitdoctor.contract.evidence.model import RecurrentDropout, UnrolledLayers
+from fitdoctor.contract.evidence.model import (
+    OtherActivations,
+    RecurrentDropout,
+    UnrolledLayers,
+)
 from fitdoctor.inside.lab.apparatus.frozen_steps import compiled_step_ns
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.probe import STEPS, Phase, Probe
 from fitdoctor.inside.seams.backends.model_state import all_layers
+from fitdoctor.inside.seams.models.contexts import other_activations
 
 
 class UnrolledProbe(Probe[UnrolledLayers]):
@@ -42,6 +47,29 @@ class RecurrentDropoutProbe(Probe[RecurrentDropout]):
         cells = [getattr(one, "cell", None) for one in dropping]
         made = [one for one in dropping if not any(one is cell for cell in cells)]
         return RecurrentDropout(_types(made))
+
+
+class OtherActivationsProbe(Probe[OtherActivations]):
+    """Layers with activations that no fused kernel has."""
+
+    phase = Phase.MODEL
+    subjects = STEPS
+    needs_quiet = False
+
+    def wanted(self, context: Context) -> bool:
+        return compiled_step_ns(context) is not None and bool(unusual_layers(context))
+
+    def run(self, context: Context) -> OtherActivations:
+        unusual = unusual_layers(context)
+        keywords = {name for layer in unusual for name in other_activations(layer)}
+        return OtherActivations(_types(unusual), tuple(sorted(keywords)))
+
+
+def unusual_layers(context: Context) -> list[Any]:
+    """Of the user's model on a GPU, the only place of fused kernels, with other activations."""
+    if not context.on_gpu:
+        return []
+    return [one for one in all_layers(context.model) if other_activations(one)]
 
 
 def unrolled_layers(context: Context) -> list[Any]:

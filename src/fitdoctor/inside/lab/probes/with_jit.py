@@ -31,7 +31,7 @@ class WithJitProbe(Probe[WithJit]):
     def wanted(self, context: Context) -> bool:
         if context.backend.name != "tensorflow" or compiled_step_ns(context) is None:
             return False
-        if context.trial is None or context.trial.has_jit or context.on_gpu:
+        if context.trial is None or context.trial.has_jit:
             return False
         is_small = context.model.count_params() <= MOST_PARAMETERS
         return is_small and starting_share(context) >= STARTING_SHARE
@@ -55,6 +55,8 @@ def starting_share(context: Context) -> float:
         context.found(MachineCeiling),
         context.step_ns,
     )
+    if seen is not None and seen.on_device and step_ns:
+        return seen.starting_ns(step_ns) / step_ns
     if seen is None or ceiling is None or ceiling.op_start_ns is None or not step_ns:
         return 0.0
     return seen.count * ceiling.op_start_ns / step_ns

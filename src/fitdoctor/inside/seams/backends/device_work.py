@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fitdoctor.contract.evidence.device import DeviceTime
 from fitdoctor.inside.seams.not_available import NotAvailable
+from fitdoctor.inside.seams.operations.xspace import device_events, parsed, traced
 
 Span = tuple[float, float]  # begin and end in nanoseconds
 
@@ -25,7 +26,7 @@ def device_work(backend: str, run: Callable[[], None]) -> DeviceTime:
     Raises:
         NotAvailable: this backend has no profiler that can be read here.
     """
-    readers = {"torch": _torch_spans, "jax": _jax_spans}
+    readers = {"tensorflow": _tensorflow_spans, "torch": _torch_spans, "jax": _jax_spans}
     if backend not in readers:
         raise NotAvailable(f"the time on the device is not read on {backend}")
     kernels, copies = readers[backend](run)
@@ -52,6 +53,14 @@ def union(spans: Iterable[Span]) -> float:
             total += until - max(begin, end)
             end = until
     return total
+
+
+def _tensorflow_spans(run: Callable[[], None]) -> tuple[list[Span], list[Span]]:
+    kernels: list[Span] = []
+    copies: list[Span] = []
+    for event in device_events(parsed(traced(run))):
+        (copies if _is_copy(event.name) else kernels).append((event.begin, event.end))
+    return kernels, copies
 
 
 def _torch_spans(run: Callable[[], None]) -> tuple[list[Span], list[Span]]:

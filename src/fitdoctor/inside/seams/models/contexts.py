@@ -16,6 +16,9 @@ from fitdoctor.inside.seams.backends.model_state import all_layers
 
 Context = Callable[[], AbstractContextManager[None]]
 
+# Of the kernels of cuDNN.
+_FUSED_ACTIVATIONS = {"activation": "tanh", "recurrent_activation": "sigmoid"}
+
 
 def with_optimizer(model: Any, name: str) -> Context:
     """Another optimizer, with slots of its own."""
@@ -78,12 +81,46 @@ def without_recurrent_dropout(model: Any) -> Context:
         for layer in all_layers(model)
         if getattr(layer, "recurrent_dropout", 0)
     ]
+    return _fused(model, [(cell, {"recurrent_dropout": 0.0}) for cell in cells])
 
+
+def with_default_activations(model: Any) -> Context:
+    """Recurrent layers may take their fused path: their activations are those that it has."""
+    given = [
+        (layer.cell, dict.fromkeys(other_activations(layer)))
+        for layer in all_layers(model)
+        if other_activations(layer)
+    ]
+    default = {name: getattr(_activations(), value) for name, value in _FUSED_ACTIVATIONS.items()}
+    return _fused(model, [(cell, {name: default[name] for name in names}) for cell, names in given])
+
+
+def other_activations(layer: Any) -> tuple[str, ...]:
+    """The keywords of an LSTM or GRU whose activation no fused kernel has."""
+    cell = getattr(layer, "cell", None)
+    if cell is None or type(layer).__name__ not in ("LSTM", "GRU"):
+        return ()
+    return tuple(
+        name
+        for name, default in _FUSED_ACTIVATIONS.items()
+        if getattr(cell, name, None) is not getattr(_activations(), default)
+    )
+
+
+def _activations() -> Any:
+    return sys.modules["keras"].activations
+
+
+def _fused(model: Any, changes: list[tuple[Any, dict[str, Any]]]) -> Context:
     @contextmanager
     def changed() -> Iterator[None]:
         with ExitStack() as stack:
-            for cell in cells:
-                stack.enter_context(attribute(cell, "recurrent_dropout", 0.0))
+            for cell, settings in changes:
+                for name, value in settings.items():
+                    stack.enter_context(attribute(cell, name, value))
+            if sys.modules["keras"].backend.backend() == "tensorflow":
+                # XLA has no cuDNN kernel; Keras leaves it out by itself where a layer is fused.
+                stack.enter_context(with_settings(model, {"jit_compile": False})())
             yield
 
     return changed

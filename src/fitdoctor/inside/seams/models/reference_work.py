@@ -8,10 +8,12 @@ from typing import Any
 
 from fitdoctor.inside.seams.models.layer_step import layer_step
 
-MATRIX = 1024
-VECTOR = 16_000_000
-# A usual convolution: 3x3, 64 to 64 channels, 32x32 pixels, 16 images.
+# A GPU is given so much work at once that starting it takes no part of the time.
+MATRIX, MATRIX_ON_GPU = 1024, 8192
+VECTOR, VECTOR_ON_GPU = 16_000_000, 256_000_000
+# A usual convolution: 3x3, 64 to 64 channels, 32x32 pixels, 16 images; on a GPU a larger one.
 IMAGES, PIXELS, CHANNELS, KERNEL = 16, 32, 64, 3
+IMAGES_ON_GPU, CHANNELS_ON_GPU = 256, 128
 # Small operations in a row.
 CHAIN = 100
 SMALL = 32
@@ -19,30 +21,40 @@ SMALL = 32
 Work = Callable[[], Any]
 
 
-def matrix_product(dtype: str) -> tuple[Work, float]:
+def matrix_product(dtype: str, *, on_gpu: bool = False) -> tuple[Work, float]:
     """One large product, and its floating-point operations."""
     ops = sys.modules["keras"].ops
-    matrix = ops.ones((MATRIX, MATRIX), dtype=dtype)
-    return lambda: ops.matmul(matrix, matrix), 2.0 * MATRIX**3
+    size = MATRIX_ON_GPU if on_gpu else MATRIX
+    matrix = ops.ones((size, size), dtype=dtype)
+    # Whoever waits for a result may copy it: a corner of a large one will do.
+    return (
+        (lambda: ops.matmul(matrix, matrix)[:1, :1])
+        if on_gpu
+        else (lambda: ops.matmul(matrix, matrix))
+    ), 2.0 * size**3
 
 
-def vector_sum() -> tuple[Work, float]:
+def vector_sum(*, on_gpu: bool = False) -> tuple[Work, float]:
     """One pass over a large vector, and the bytes it reads and writes."""
     ops = sys.modules["keras"].ops
-    vector = ops.ones((VECTOR,), dtype="float32")
-    return lambda: ops.add(vector, 1.0), 2.0 * 4 * VECTOR
+    size = VECTOR_ON_GPU if on_gpu else VECTOR
+    vector = ops.ones((size,), dtype="float32")
+    return (
+        (lambda: ops.add(vector, 1.0)[:1]) if on_gpu else (lambda: ops.add(vector, 1.0))
+    ), 2.0 * 4 * size
 
 
-def convolution(backend: str) -> tuple[Work, float]:
+def convolution(backend: str, *, on_gpu: bool = False) -> tuple[Work, float]:
     """A convolution with its gradients, and its floating-point operations."""
     keras = sys.modules["keras"]
+    images_of, channels = (IMAGES_ON_GPU, CHANNELS_ON_GPU) if on_gpu else (IMAGES, CHANNELS)
     layer = keras.layers.Conv2D(
-        CHANNELS, KERNEL, padding="same", use_bias=False, dtype="float32", name="fitdoctor_conv"
+        channels, KERNEL, padding="same", use_bias=False, dtype="float32", name="fitdoctor_conv"
     )
-    images = keras.ops.ones((IMAGES, PIXELS, PIXELS, CHANNELS), dtype="float32")
+    images = keras.ops.ones((images_of, PIXELS, PIXELS, channels), dtype="float32")
     layer.build(images.shape)
     step = layer_step(backend, layer, (images,), {})
-    forward = 2.0 * IMAGES * PIXELS**2 * CHANNELS**2 * KERNEL**2
+    forward = 2.0 * images_of * PIXELS**2 * channels**2 * KERNEL**2
     return step.run, 3.0 * forward
 
 

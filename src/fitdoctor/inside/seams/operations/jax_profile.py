@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from fitdoctor.inside.seams.not_available import NotAvailable
+from fitdoctor.inside.seams.operations.kernels import on_device
 from fitdoctor.inside.seams.operations.profile import Operation, Profile
 from fitdoctor.inside.seams.operations.quiet_start import quiet_start
 from fitdoctor.inside.seams.operations.spans import Span
 
 MARK = "fitdoctor steps"
+DEVICE, STREAM = "/device:GPU", "Stream"
+CUDA_GRAPH = "command_buffer"
 _INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.\-]+) = .*?op_name=\"([^\"]*)\"", re.MULTILINE)
 _WRAPPED = re.compile(r"^(?:\w+\()+(.*?)\)+$")
 _NUMBER = re.compile(r"\.\d+$")
@@ -55,11 +58,15 @@ def names_in(jax: Any) -> Callable[[str, set[str]], Mapping[str, str]]:
                 if one.name != module:
                     continue
                 found = op_names(one.to_string())
-                if len(instructions & found.keys()) > len(instructions & best.keys()):
+                if _matches(instructions, found) > _matches(instructions, best):
                     best = found
         return best
 
     return names
+
+
+def _matches(seen: set[str], program: Mapping[str, str]) -> int:
+    return sum(name in seen or as_kernel(name) in seen for name in program)
 
 
 def op_names(hlo: str) -> dict[str, str]:
@@ -90,7 +97,59 @@ def read(data: Any, names: Callable[[str, set[str]], Mapping[str, str]]) -> Prof
         threads.append(spans)
     if not marks:
         raise NotAvailable("the profile does not say when the steps ran")
+    streams = _streams(data, names)
+    if streams:
+        return Profile(streams, *marks[0], on_device=True)
     return Profile(threads, *marks[0])
+
+
+def _streams(
+    data: Any, names: Callable[[str, set[str]], Mapping[str, str]]
+) -> list[list[Span[Operation]]]:
+    """The kernels and copies of a GPU.
+
+    In a CUDA graph, which XLA makes of many instructions, only the kernel's own name is known: that
+    of its instruction, with underscores.
+    """
+    lines = [
+        [(event, dict(event.stats)) for event in line.events]
+        for plane in data.planes
+        if plane.name.startswith(DEVICE)
+        for line in plane.lines
+        if line.name.startswith(STREAM)
+    ]
+    module = _most_common(
+        stats["hlo_module"] for line in lines for _, stats in line if "hlo_module" in stats
+    )
+    kernels = {str(event.name) for line in lines for event, _ in line}
+    instructions = {str(stats.get("hlo_op")) for line in lines for _, stats in line}
+    known = names(module, kernels | instructions) if module else {}
+    by_kernel = {as_kernel(one): name for one, name in known.items()}
+
+    def operation(event: Any, stats: Mapping[str, Any]) -> Operation:
+        in_graph = str(stats.get("hlo_op", "")).startswith(CUDA_GRAPH)
+        name = by_kernel.get(as_kernel(str(event.name)), "") if in_graph else stats.get("name")
+        if not name and not in_graph:
+            name = known.get(str(stats.get("hlo_op")), "")
+        return on_device(event.name, operation_of("", str(name)) if name else None)
+
+    return [
+        [
+            Span(event.start_ns, event.start_ns + event.duration_ns, operation(event, stats))
+            for event, stats in line
+        ]
+        for line in lines
+    ]
+
+
+def as_kernel(instruction: str) -> str:
+    """The name that XLA gives the kernel of an instruction.
+
+    Example:
+        >>> as_kernel("input_reduce_fusion.3")
+        'input_reduce_fusion_3'
+    """
+    return instruction.replace(".", "_").replace("-", "_")
 
 
 def _host_lines(plane: Any) -> Iterable[Any]:

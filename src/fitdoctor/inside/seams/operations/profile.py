@@ -28,6 +28,7 @@ class Profile(NamedTuple):
     threads: Sequence[Sequence[Span[Operation]]]
     begin: float
     end: float
+    on_device: bool = False  # the threads are streams of a GPU
 
 
 Profiler = Callable[[Callable[[], None]], Profile]
@@ -68,6 +69,7 @@ def summed(profile: Profile, steps: int, layers: Sequence[str], took_ns: float) 
         wall_ns=max(1.0, wall / steps),
         idle_ns=found.idle_ns / steps,
         count=sum(found.times.values()) / steps,
+        on_device=profile.on_device,
         rows=tuple(
             OperationTime(
                 layer=layer, within=within, op=op, backward=backward, ns=ns / steps, count=n / steps

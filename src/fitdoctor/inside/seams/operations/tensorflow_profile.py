@@ -1,23 +1,24 @@
-"""TensorFlow's profiler: an XPlane, read with TensorFlow's own protobuf."""
+"""TensorFlow's profiler: an XPlane, the operations on its host's threads."""
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fitdoctor.inside.seams.not_available import NotAvailable
+from fitdoctor.inside.seams.operations.kernels import on_device
 from fitdoctor.inside.seams.operations.profile import Operation, Profile
-from fitdoctor.inside.seams.operations.quiet_start import quiet_start
 from fitdoctor.inside.seams.operations.spans import Span
+from fitdoctor.inside.seams.operations.xspace import (
+    MARK,
+    DeviceEvent,
+    device_events,
+    parsed,
+    traced,
+)
 
-XPLANE = "tensorflow.tsl.profiler.protobuf.xplane_pb2"
 HOST = "/host:CPU"
-MARK = "fitdoctor steps"
 # `scope/scope/name:Kind`; the executor's own events have no kind.
 _OPERATION = re.compile(r"(?:[^:]*/)?[^:/]+:[A-Za-z_][A-Za-z0-9_]*")
 _GRADIENTS = "gradient_tape"
@@ -26,35 +27,17 @@ _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "While", "If",
 
 
 def profiled(run: Callable[[], None]) -> Profile:
-    """Run under TensorFlow's profiler, without its Python tracer."""
-    profiler = sys.modules["tensorflow"].profiler.experimental
-    options = profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=0)
-    with tempfile.TemporaryDirectory(prefix="fitdoctor-") as folder:
-        with quiet_start():
-            profiler.start(folder, options=options)
-        try:
-            with profiler.Trace(MARK):
-                run()
-        finally:
-            with quiet_start():
-                profiler.stop()
-        paths = list(Path(folder).rglob("*.xplane.pb"))
-        if not paths:
-            raise NotAvailable("TensorFlow wrote no profile")
-        return read(paths[0].read_bytes())
+    """Run under TensorFlow's profiler."""
+    return read(traced(run))
 
 
 def read(data: bytes) -> Profile:
-    """The operations on the host's threads.
+    """The kernels and copies of a GPU; where there are none, the operations on the host's threads.
 
     Raises:
         NotAvailable: this version of TensorFlow cannot read its own profiles.
     """
-    try:
-        space = importlib.import_module(XPLANE).XSpace()
-    except (ImportError, AttributeError) as error:
-        raise NotAvailable("this version of TensorFlow cannot read its own profiles") from error
-    space.ParseFromString(data)
+    space = parsed(data)
     plane = next((one for one in space.planes if one.name == HOST), None)
     if plane is None:
         raise NotAvailable("the profile has no events of the host")
@@ -64,7 +47,23 @@ def read(data: bytes) -> Profile:
     operations = [[span for span in spans if span.key.op != MARK] for spans in threads]
     if not marks:
         raise NotAvailable("the profile does not say when the steps ran")
-    return Profile(operations, marks[0].begin, marks[0].end)
+    begin, end = marks[0].begin, marks[0].end
+    streams: dict[str, list[Span[Operation]]] = {}
+    for event in device_events(space):
+        operation = on_device(event.name, _started_by(event))
+        streams.setdefault(event.stream, []).append(Span(event.begin, event.end, operation))
+    if streams:
+        return Profile(list(streams.values()), begin, end, on_device=True)
+    return Profile(operations, begin, end)
+
+
+def _started_by(event: DeviceEvent) -> Operation | None:
+    """What a kernel computes: of XLA's the name in its program, else the operation's."""
+    if event.stats.get("hlo_op"):
+        name = str(event.stats.get("name") or "")
+        scopes = name.split("/")
+        return None if len(scopes) < 2 else _in_scopes(scopes[:-1], scopes[-1])
+    return operation_of(str(event.stats.get("tf_op") or ""))
 
 
 def _spans(line: Any, names: dict[int, str]) -> list[Span[Operation]]:
@@ -91,6 +90,10 @@ def operation_of(name: str) -> Operation | None:
     path, _, kind = name.rpartition(":")
     if kind in _CALLS:
         return None
-    scopes = [scope for scope in path.split("/")[:-1] if not scope.startswith(tuple(_CALLS))]
+    return _in_scopes(path.split("/")[:-1], kind)
+
+
+def _in_scopes(scopes: list[str], kind: str) -> Operation:
+    scopes = [scope for scope in scopes if not scope.startswith(tuple(_CALLS))]
     backward = _GRADIENTS in scopes
     return Operation(tuple(s for s in scopes if s != _GRADIENTS), kind.lstrip("_"), backward)
