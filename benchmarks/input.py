@@ -2,7 +2,7 @@
 
     python -m benchmarks.input [CASE ...] [--seconds 2] [--rounds 3]
 
-For each case, `fitdoctor run` examines slow.py, and `fitdoctor fix --unsafe` cures a copy of it. One
+For each case, `fitdoctor run` examines slow.py, and `fitdoctor fix --unsafe` cures a copy. One
 process then reads four loaders in turn: slow.py's as written; the same with AUTOTUNE everywhere
 and a prefetch, as people do by hand (tf.data only); the cured one's; and the expert's, of
 fixed.py. A tf.data pipeline is planned as a whole. The rates are rows

@@ -37,6 +37,8 @@ STAGES = {
     "drop": lambda d: d.batch(2, drop_remainder=True),
     "shuffle": lambda d: d.shuffle(5, seed=3),
     "repeat": lambda d: d.repeat(2),
+    "keep": lambda d: d.filter(lambda x: tf.reduce_all(x != 3)),
+    "weave": lambda d: d.interleave(lambda x: tf.data.Dataset.from_tensors(x), cycle_length=2),
     "cache": lambda d: d.cache(),
     "take": lambda d: d.take(4),
     "skip": lambda d: d.skip(1),
@@ -124,7 +126,9 @@ def test_deterministic_work_is_cached_before_the_shuffle() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["add", "add_parallel", "batch", "shuffle", "repeat", "take", "skip", "prefetch"]
+    "name",
+    ["add", "add_parallel", "batch", "keep", "weave"]
+    + ["shuffle", "repeat", "take", "skip", "prefetch"],
 )
 def test_every_stage_can_be_read_off_the_dataset(name: str) -> None:
     # A private attribute of tf.data that moves must fail here.

@@ -14,7 +14,8 @@ from typing import Any
 
 from fitdoctor.contract.evidence.plans import TriedPlan
 from fitdoctor.contract.limits import MEMORY_SHARE
-from fitdoctor.inside.lab.apparatus.dataset_timing import Iterators
+from fitdoctor.inside.lab.apparatus.ablation import Ablation
+from fitdoctor.inside.lab.apparatus.dataset_timing import Iterators, bytes_of
 from fitdoctor.inside.lab.apparatus.pipeline_bench import PipelineBench
 from fitdoctor.inside.lab.apparatus.plan_trials import PlanTrials
 from fitdoctor.inside.seams.inputs import tf_adopt, tf_edits, tf_plan
@@ -22,7 +23,9 @@ from fitdoctor.inside.seams.inputs.tf_stages import Stage, walk
 from fitdoctor.inside.seams.not_available import NotAvailable
 from fitdoctor.planning.bounds import Step
 
+_STAGES_S, _STAGE_S = 6.0, 0.2  # of timing stages: all of them, and each
 _SAME_S = 2.0  # of comparing elements
+_PASS_S = 4.0  # of reading a whole pass, where its length is not known
 _WORTH = 1.1
 _MEMORY_SHARE = 0.25  # of what is free now, for a cache
 
@@ -59,10 +62,8 @@ def faster(dataset: Any, *, free_bytes: int, unsafe: bool = False) -> Outcome:
 
 
 def _planned(dataset: Any, iterators: Iterators, free_bytes: float, unsafe: bool) -> Outcome:
-    bench = PipelineBench(dataset, iterators)
+    bench = PipelineBench(dataset, iterators, Ablation(dataset, iterators, _STAGES_S, _STAGE_S))
     bench.ablation.run()
-    if 0 not in bench.ablation.times:
-        raise NotAvailable("the pipeline is too slow to be timed in a few seconds")
     trials = PlanTrials(bench, Step(), free_bytes)
     found = trials.run()
     declined = list(found.declined)
@@ -70,7 +71,7 @@ def _planned(dataset: Any, iterators: Iterators, free_bytes: float, unsafe: bool
         words = ", ".join(words_of(row, bench.stages))
         try:
             changed = tf_plan.carried_out(trials.chain, row.plan)
-            _check(bench, row, changed, unsafe=unsafe)
+            _check(bench, row, changed, free_bytes, unsafe=unsafe)
         except (NotAvailable, LookupError) as error:
             declined.append(f"{words}: {error}")
         else:
@@ -95,13 +96,17 @@ def words_of(row: TriedPlan, stages: list[Stage]) -> list[str]:
     return [*words, "private thread pool"] if plan.pool else words
 
 
-def _check(bench: PipelineBench, row: TriedPlan, changed: Any, *, unsafe: bool) -> None:
+def _check(
+    bench: PipelineBench, row: TriedPlan, changed: Any, free_bytes: float, *, unsafe: bool
+) -> None:
     """Raises NotAvailable for what is not faster, or may give something else."""
     plan = row.plan
     if _ratio(row) * _WORTH > 1.0:
         raise NotAvailable("it is not faster here")
     if plan.cache_after is not None and row.cache_bytes is None:
-        raise NotAvailable("the number of elements is not known")
+        kept = _pass_bytes(bench.stages[plan.cache_after].dataset, bench.iterators)
+        if kept > MEMORY_SHARE * free_bytes:
+            raise NotAvailable("the data may not fit into memory")
     if unsafe:
         return
     if row.redraws or not (row.same and row.keeps_order):
@@ -132,6 +137,21 @@ def _may_reorder(stage: Stage) -> bool:
     if getattr(stage.dataset, "_deterministic", "default") == "false":
         return True
     return stage.dataset.options().deterministic is False
+
+
+def _pass_bytes(dataset: Any, iterators: Iterators) -> float:
+    """What one whole pass gives.
+
+    Raises:
+        NotAvailable: it takes too long to be read for that, or may have no end.
+    """
+    begin, found = time.perf_counter(), 0.0
+    for element in iterators.open(dataset):
+        size = bytes_of(element)
+        if size is None or time.perf_counter() - begin > _PASS_S:
+            raise NotAvailable("the number of elements is not known")
+        found += size
+    return found
 
 
 def _check_seeds(stages: list[Stage], changed: Any) -> None:

@@ -1,4 +1,4 @@
-"""Joint plans of one tf.data pipeline, tried: which moves keep its elements, and which plan wins."""
+"""Joint plans of a tf.data pipeline: which moves keep its elements, and which plan wins."""
 
 from __future__ import annotations
 
@@ -94,9 +94,14 @@ class PlanTrials:
     def _is_steady(self, stage: Stage) -> bool:
         """Whether this stage and all that it reads give the same in every pass."""
         above = self._bench.up_to(stage)
-        if any(s.random or s.op in ("shuffle", "repeat", "cache", "from_generator") for s in above):
+        if not all(map(tf_plan.is_steady, self._all_above(stage))):
             return False
         return not any(s.python for s in above) or self._bench.repeats(stage)
+
+    def _all_above(self, stage: Stage) -> list[Stage]:
+        """A stage and all that it reads, over all branches."""
+        read = [self._bench.stages[number] for number in stage.inputs]
+        return [stage, *(above for one in read for above in self._all_above(one))]
 
     # -- orders --------------------------------------------------------------------
 

@@ -165,7 +165,11 @@ def _is_same_tensor(one: Any, other: Any) -> bool:
     a, b = one.numpy(), other.numpy()
     if getattr(a, "shape", None) != getattr(b, "shape", None):
         return False
-    return a.tobytes() == b.tobytes() if hasattr(a, "tobytes") else bool(a == b)
+    if not hasattr(a, "tobytes"):
+        return bool(a == b)
+    if a.dtype.hasobject:  # strings: the bytes of such an array are addresses
+        return bool(a.tolist() == b.tolist())
+    return bool(a.tobytes() == b.tobytes())
 
 
 def shuffled_early(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage]:

@@ -17,6 +17,18 @@ _ENDS_CHAIN = frozenset({"cache", "snapshot", "from_generator", "apply"})
 # What only puts elements into another order, or repeats them: left out where elements are compared.
 _LEFT_OUT = frozenset({"shuffle", "repeat", "prefetch", "with_options"})
 
+# Calls, and classes where nobody saw the call, that give the same in every pass for the same input.
+_STEADY = frozenset(
+    {
+        *("AssertCardinalityDataset", "batch", "concatenate", "enumerate", "filter", "flat_map"),
+        *("interleave", "map", "padded_batch", "prefetch", "ragged_batch", "shard", "skip"),
+        *("take", "unbatch", "window", "zip"),
+        *("from_tensor_slices", "from_tensors", "list_files", "load", "range"),
+        *("ConcatenateDataset", "FixedLengthRecordDataset", "RangeDataset", "TFRecordDataset"),
+        *("TensorDataset", "TensorSliceDataset", "TextLineDataset", "ZipDataset"),
+    }
+)
+
 Open = Callable[[Any], Iterator[Any]]
 
 
@@ -78,6 +90,11 @@ def _stage_on(stage: Stage, dataset: Any, calls: int | None) -> Any:
         raise NotApplicable(f"how {stage.op} was made was not seen")
     changed = {} if calls is None else {"num_parallel_calls": calls}
     return made.call((dataset, *made.inputs[1:]), {**made.arguments, **changed})
+
+
+def is_steady(stage: Stage) -> bool:
+    """Whether a stage gives the same in every pass, if what it reads does."""
+    return stage.op in _STEADY and not stage.random
 
 
 def up_to(chain: Chain, order: Sequence[int], number: int) -> Any:
