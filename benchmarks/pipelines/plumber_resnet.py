@@ -1,4 +1,4 @@
-"""Plumber's ResNet pipeline (ImageNet in TFRecord files), in small: finished images are shuffled."""
+"""Plumber's ResNet pipeline (ImageNet in TFRecord files), in small: it shuffles finished images."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ measured to be faster. Whatever is in doubt is declined.
 from __future__ import annotations
 
 import statistics
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +59,8 @@ def faster(dataset: Any, *, free_bytes: int, unsafe: bool = False) -> Outcome:
     except (NotAvailable, LookupError) as error:
         return Outcome(dataset, (), (str(error),))
     finally:
-        iterators.close()
+        # TensorFlow may wait for seconds for an iterator that is let go; the caller need not.
+        threading.Thread(target=iterators.close, daemon=True).start()
 
 
 def _planned(dataset: Any, iterators: Iterators, free_bytes: float, unsafe: bool) -> Outcome:

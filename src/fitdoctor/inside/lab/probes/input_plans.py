@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fitdoctor.contract.evidence.plans import InputPlans
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.inside.lab.apparatus.pipeline_bench import (
@@ -16,7 +18,12 @@ from fitdoctor.planning.bounds import Step
 
 
 class PlanWholePipeline(PipelineProbe[InputPlans]):
-    after = ("trial_cache_python", "trial_batch_first", "trial_parallel_map", "trial_early_skip")
+    after: ClassVar[tuple[str, ...]] = (
+        "trial_cache_python",
+        "trial_batch_first",
+        "trial_parallel_map",
+        "trial_early_skip",
+    )
 
     def is_worth(self, bench: PipelineBench) -> bool:
         return len(bench.stages) > 1
