@@ -171,7 +171,7 @@ class PipelineProbe(Probe[Found]):
     """
 
     phase = Phase.INPUT
-    after = ("stages",)
+    after: ClassVar[tuple[str, ...]] = ("stages",)
     subjects = frozenset({Subject.FIT, Subject.LOOP})
     needs_whole: ClassVar[bool] = True  # the whole pipeline was timed, to compare with
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from fitdoctor.contract.evidence.plans import InputPlans
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.inside.lab.apparatus.pipeline_bench import (
@@ -18,12 +16,7 @@ from fitdoctor.planning.bounds import Step
 
 
 class PlanWholePipeline(PipelineProbe[InputPlans]):
-    after: ClassVar[tuple[str, ...]] = (
-        "trial_cache_python",
-        "trial_batch_first",
-        "trial_parallel_map",
-        "trial_early_skip",
-    )
+    after = ("trial_cache_python", "trial_batch_first", "trial_parallel_map", "trial_early_skip")
 
     def is_worth(self, bench: PipelineBench) -> bool:
         return len(bench.stages) > 1
