@@ -113,10 +113,14 @@ def test_a_cache_that_may_not_fit_is_declined() -> None:
     assert "cache" not in found.applied
 
 
-def test_an_unknown_number_of_elements_is_not_cached() -> None:
+def test_an_unknown_number_of_elements_is_counted_before_it_is_cached() -> None:
     dataset = tf.data.Dataset.range(9).map(lambda x: x + 1).filter(lambda x: x > 2)
     found = tf_speedup.faster(dataset.map(lambda x: x * 2), free_bytes=GB)
+    assert "cache" in found.applied
+    # Seven elements of 8 bytes, and a quarter of 100 bytes.
+    found = tf_speedup.faster(dataset.map(lambda x: x * 2), free_bytes=100)
     assert "cache" not in found.applied
+    assert any("may not fit" in reason for reason in found.declined)
 
 
 def test_deterministic_work_is_cached_before_the_shuffle() -> None:
