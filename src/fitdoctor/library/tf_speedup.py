@@ -58,6 +58,8 @@ def faster(dataset: Any, *, free_bytes: int, unsafe: bool = False) -> Outcome:
         return _planned(dataset, iterators, free_bytes * _MEMORY_SHARE / MEMORY_SHARE, unsafe)
     except (NotAvailable, LookupError) as error:
         return Outcome(dataset, (), (str(error),))
+    except Exception as error:  # noqa: BLE001 - a user's pipeline may fail, also as it is
+        return Outcome(dataset, (), (type(error).__name__,))
     finally:
         # TensorFlow may wait for seconds for an iterator that is let go; the caller need not.
         threading.Thread(target=iterators.close, daemon=True).start()
@@ -76,6 +78,8 @@ def _planned(dataset: Any, iterators: Iterators, free_bytes: float, unsafe: bool
             _check(bench, row, changed, free_bytes, unsafe=unsafe)
         except (NotAvailable, LookupError) as error:
             declined.append(f"{words}: {error}")
+        except Exception as error:  # noqa: BLE001 - a user's function may fail on what is tried
+            declined.append(f"{words}: {type(error).__name__}")
         else:
             return Outcome(changed, tuple(words_of(row, bench.stages)), tuple(declined))
     return Outcome(dataset, (), tuple(declined))
