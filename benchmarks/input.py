@@ -1,12 +1,11 @@
-"""What the planner makes of slow input: loaders as written, by rule of thumb, planned, by experts.
+"""What `fitdoctor fix` makes of slow input: as written, by rule of thumb, cured, by experts.
 
     python -m benchmarks.input [CASE ...] [--seconds 2] [--rounds 3]
 
-For each case, `fitdoctor run` examines slow.py, and the planner chooses from its recording. One
+For each case, `fitdoctor run` examines slow.py, and `fitdoctor fix --unsafe` cures a copy. One
 process then reads four loaders in turn: slow.py's as written; the same with AUTOTUNE everywhere
-and a prefetch, as people do by hand (tf.data only); the same as planned; and the expert's, of
-fixed.py. A tf.data pipeline is planned as a whole. Of other loaders the planner chooses workers,
-and their kind: they are read from slow.py as `fitdoctor fix --apply` cured it. The rates are rows
+and a prefetch, as people do by hand (tf.data only); the cured one's; and the expert's, of
+fixed.py. A tf.data pipeline is planned as a whole. The rates are rows
 per second without a model; caches are full, and queues are drained, before they are timed. The
 fastest round counts: TensorFlow waits by chance where a pass ends, in any of the loaders.
 
@@ -26,7 +25,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -80,14 +78,13 @@ def measured(case: Case, options: argparse.Namespace) -> dict[str, Any]:
         for script in (case.slow, case.fixed, *case.modules):
             shutil.copy(script, folder / script.name)
         recording = recorded(case, folder)
-        plan = planned(recording)
-        cured = None if plan else patched(case, folder, recording)
-        row = {"case": case.id, "plan": plan, "patch": cured}
+        cured = patched(case, folder, recording)
+        row = {"case": case.id, "patch": cured}
         request = {
             "slow": str(folder / "slow.py"),
             "fixed": str(folder / "fixed.py"),
             "cured": str(folder / "cured.py") if cured else None,
-            "plan": plan,
+            "autotune": case.id in TF_DATA,
             "rounds": options.rounds,
             "seconds": options.seconds,
         }
@@ -119,21 +116,6 @@ def recorded(case: Case, folder: Path) -> Path:
         check=False,
     )
     return next((folder / ".fitdoctor").glob("*.rec"))
-
-
-def planned(path: Path) -> dict[str, Any] | None:
-    """The planner's choice for a tf.data pipeline."""
-    from benchmarks.pipeline_plan import plan_for
-    from fitdoctor.analysis.build_view import view_of
-    from fitdoctor.contract.reader import read_recording
-
-    recording = read_recording(path)
-    for workload in recording.workloads:
-        view = view_of(recording, workload)
-        plan = plan_for(view) if view is not None else None
-        if plan is not None:
-            return {**asdict(plan), "sentence": plan.sentence()}
-    return None
 
 
 def patched(case: Case, folder: Path, recording: Path) -> str | None:
@@ -182,18 +164,11 @@ def _summary(rows: list[dict[str, Any]]) -> str:
     found = [row["best"] for row in rows if "planned" in row.get("best", {})]
     shares = [rates["planned"] / rates["expert"] for rates in found]
     naive = max((rates["planned"] / rates["as_written"] for rates in found), default=0.0)
-    cached = [
-        row["best"]["planned"] / row["best"]["autotune"]
-        for row in rows
-        if "best" in row and row["plan"] and row["plan"]["cache_after"] is not None
-    ]
     lines = [
         f"planned is at least {AS_GOOD} of the expert's rate in "
         f"{sum(share >= AS_GOOD for share in shares)} of {len(rows)} cases",
         f"the worst loader becomes {naive:.0f}x as fast",
     ]
-    if cached:
-        lines.append(f"where a cache is planned: at least {min(cached):.1f}x AUTOTUNE everywhere")
     return "\n".join(lines)
 
 

@@ -35,13 +35,8 @@ def main() -> None:
     readers = {"as_written": passes(slow), "expert": passes(fixed)}
     if request["cured"]:
         readers["planned"] = passes(data_of(request["cured"]))
-    if request["plan"]:
-        from benchmarks.tf_plan import carried_out
-
-        pipeline = dataset_of(slow)
-        readers["autotune"] = passes(replace(slow, x=by_hand(pipeline), y=None))
-        plan = carried_out(pipeline, request["plan"])
-        readers["planned"] = passes(replace(slow, x=plan, y=None))
+    if request["autotune"]:
+        readers["autotune"] = passes(replace(slow, x=by_hand(dataset_of(slow)), y=None))
     for reader in readers.values():
         fill(reader)
     rates: dict[str, list[float]] = {name: [] for name in readers}

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.tf_plan import carried_out
 from fitdoctor.contract.writer import Writer
 from fitdoctor.inside.lab.apparatus import cache_point
 from fitdoctor.inside.lab.apparatus.ablation import Ablation
@@ -278,16 +277,6 @@ def test_short_elements_are_timed_without_python(tf: Any) -> None:
 def test_bytes_of_strings_and_structures(tf: Any) -> None:
     assert bytes_of(tf.constant(b"abc")) == 3
     assert bytes_of({"a": tf.zeros((2, 3)), "b": (tf.constant([b"x", b"yz"]),)}) == 27
-
-
-def test_a_plan_is_carried_out(tf: Any) -> None:
-    dataset = tf.data.Dataset.range(40).map(lambda x: x * 3).shuffle(40, seed=3).batch(4)
-    plan = {"calls": [(2, 3)], "cache_after": 2, "pool": 6}
-    changed = carried_out(dataset, plan)
-    assert [s.op for s in tf_stages.walk(changed)][-3:] == ["cache", "map", "range"]
-    assert rows_of(changed) == [3 * x for x in range(40)]
-    batched = carried_out(dataset, {"batch_first": True})
-    assert rows_of(batched) == [3 * x for x in range(40)]
 
 
 def test_files_of_records_are_read_by_their_dataset(tf: Any, tmp_path: Path) -> None:

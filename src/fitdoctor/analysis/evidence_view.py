@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fitdoctor.analysis.estimate import from_windows, ratio_in_turns
 from fitdoctor.analysis.model_costs import LayerCost, copy_ratio, layer_costs
-from fitdoctor.analysis.pipeline import Changed, StageCost, Trial, stage_costs, trial_of
+from fitdoctor.analysis.pipeline import Changed, StageCost, Trial, stage_costs, trial_from, trial_of
 from fitdoctor.contract.evidence.loading import InputFacts
 from fitdoctor.contract.evidence.model import ChangedStep
 from fitdoctor.contract.evidence.timing import Timed, TimedBeside
@@ -75,8 +75,17 @@ class EvidenceView:
 
     def trial(self, kind: type[Changed]) -> Trial[Changed] | None:
         """A trial of a changed pipeline."""
+        return trial_of(self.recorded, kind, self._epoch_steps)
+
+    def trial_from(self, found: Changed) -> Trial[Changed] | None:
+        """The same for one of several results."""
+        return trial_from(found, self._epoch_steps)
+
+    @property
+    def _epoch_steps(self) -> float | None:
+        """Steps in a pass, where there is more than one."""
         several = self.passes is None or self.passes > 1
-        return trial_of(self.recorded, kind, self.steps_per_epoch if several else None)
+        return self.steps_per_epoch if several else None
 
     @property
     def passes(self) -> int | None:

@@ -78,8 +78,11 @@ def trial_of(
     time is spread over the epoch, unless so many epochs were read that it is in their mean.
     """
     found = workload.found(kind)
-    if found is None:
-        return None
+    return None if found is None else trial_from(found, steps_per_epoch)
+
+
+def trial_from(found: Changed, steps_per_epoch: float | None = None) -> Trial[Changed] | None:
+    """A result as a trial; None where nothing was timed."""
     after, before = from_windows(found.ns), from_windows(found.as_written)
     if after is None or before is None:
         return None

@@ -41,7 +41,14 @@ def choose(
     left_out: list[Declined] = []
     for workload in diagnosis.workloads:
         taken: list[Finding] = []
+        plan = _plan_of(workload, can_be_made) if all(map(wanted, workload.findings)) else None
+        if plan is not None:
+            chosen.append(plan)
+            taken.append(plan)
         for finding in (one.as_edited for one in workload.findings if wanted(one)):
+            if plan is not None and can_be_made(finding) and _is_input(finding):
+                left_out.append(Declined(finding, "not-chosen", "the input plan is made instead"))
+                continue
             if can_be_made(finding) and not _adds(workload, taken, finding):
                 rules = " and ".join(one.rule for one in taken)
                 reason = f"adds nothing to {rules}, which saves the same time"
@@ -54,6 +61,21 @@ def choose(
     return chosen, left_out
 
 
+def _plan_of(workload: DiagnosedWorkload, can_be_made: Callable[[Finding], bool]) -> Finding | None:
+    """All input cures as one, where it can be made and does more than those that can."""
+    plan = workload.input_plan
+    made = [one for one in (plan, *plan.also) if can_be_made(one)] if plan is not None else []
+    best = max(made, key=lambda one: one.gain.value, default=None)
+    single = [f for one in workload.findings if can_be_made(f := one.as_edited) and _is_input(f)]
+    most = max((one.gain.value for one in single), default=1.0)
+    return best if best is not None and best.gain.value > most else None
+
+
+def _is_input(finding: Finding) -> bool:
+    """A cure of the loading itself, which a plan of the whole pipeline takes into account."""
+    return finding.rule.startswith("IN") and set(finding.saves) <= {"input_wait"}
+
+
 def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
     """The gain over all judged workloads when these findings are cured."""
     gain = gain_over_workloads([(w.total_ns, _gain(w, _of(w, cured))) for w in diagnosis.workloads])
@@ -62,7 +84,9 @@ def predicted(diagnosis: Diagnosis, cured: list[Finding]) -> Interval | None:
 
 
 def _of(workload: DiagnosedWorkload, cured: list[Finding]) -> list[Finding]:
-    edited = [finding.as_edited for finding in workload.findings]
+    plan = workload.input_plan
+    plans = () if plan is None else (plan, *plan.also)
+    edited = [*plans, *(finding.as_edited for finding in workload.findings)]
     return [finding for finding in edited if finding in cured]
 
 

@@ -124,18 +124,18 @@ def plan(
 
 
 # What a rule has done at a call: file, line, call, and a keyword or "" for its place.
-_Claims = dict[tuple[Path, int, str, str], tuple[str, Claim]]
+_Claims = dict[tuple[Path, int, str, str], tuple[Finding, Claim]]
 
 
-def _claim(path: Path, rule: str, edit: Edit, claims: _Claims) -> None:
+def _claim(path: Path, finding: Finding, edit: Edit, claims: _Claims) -> None:
     """Decline what contradicts an edit of another finding at the same call."""
     wanted = edit.claim()
     if wanted is None:
         return
     key = (path, edit.where.line, wanted.call, wanted.keyword)
-    first, made = claims.setdefault(key, (rule, wanted))
-    if made != wanted:
-        raise ContradictedEdit(made.taken_by(first))
+    first, made = claims.setdefault(key, (finding, wanted))
+    if made != wanted and first is not finding:
+        raise ContradictedEdit(made.taken_by(first.rule))
 
 
 @dataclass
@@ -188,7 +188,7 @@ class _Planner:
         claims = dict(self.claims)
         try:
             for edit in finding.cure.edits:
-                _claim((self.roots[0] / edit.where.file).resolve(), finding.rule, edit, claims)
+                _claim((self.roots[0] / edit.where.file).resolve(), finding, edit, claims)
             changes = [changed_call(edit) for edit in finding.cure.edits]
         except DeclinedEdit:
             return False
@@ -204,7 +204,7 @@ class _Planner:
         self, finding: Finding, edit: Edit, drafts: dict[Path, Draft], claims: _Claims
     ) -> bool:
         path = self._path(edit.where.file)
-        _claim(path, finding.rule, edit, claims)
+        _claim(path, finding, edit, claims)
         if path not in self.sources:
             self.sources[path] = read_source(path)
         source = self.sources[path]

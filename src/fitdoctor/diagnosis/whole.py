@@ -20,6 +20,7 @@ from fitdoctor.contract.evidence.model import OptimizerUpdate
 from fitdoctor.contract.records import RecordedWorkload, Recording
 from fitdoctor.diagnosis.account import account_of
 from fitdoctor.diagnosis.breakdown import breakdown, parts_with_contention
+from fitdoctor.diagnosis.input_plan import input_plan
 from fitdoctor.diagnosis.one_cause import one_cause_each
 from fitdoctor.diagnosis.run_gain import by_run_gain, with_run_gains
 from fitdoctor.diagnosis.tried import with_trials
@@ -103,6 +104,7 @@ def _diagnosed(
     sure = [calibrated(one) for one in one_cause_each(findings, rules)]
     listed = by_run_gain(with_run_gains(recording, view, sure))
     findings = tuple(one for one in listed if not one.is_option)
+    plan = _input_plan(recording, view, findings)
     account = account_of(view, findings)
     verdict, sentence = verdict_of(view, findings, account)
     costs = view.costs
@@ -119,7 +121,9 @@ def _diagnosed(
         sentence=sentence,
         findings=findings,
         health=tuple(_health(workload_health(view)) + why_not_judged(view, verdict)),
-        joint_gain=joint_gain(costs.total, parts_with_contention(view), findings),
+        joint_gain=joint_gain(
+            costs.total, parts_with_contention(view), [*findings, *([plan] if plan else [])]
+        ),
         total_ns=_total_with_what_it_waits_for(view),
         not_measured=tuple(not_measured(workload)),
         input=input_line(view),
@@ -132,7 +136,13 @@ def _diagnosed(
         cost=costs.total,
         options=() if findings else tuple(one for one in listed if one.is_option),
         account=account,
+        input_plan=plan,
     )
+
+
+def _input_plan(recording: Recording, view: View, findings: tuple[Finding, ...]) -> Finding | None:
+    plan = input_plan(view, findings)
+    return None if plan is None else with_run_gains(recording, view, [calibrated(plan)])[0]
 
 
 def _ceiling(view: View, findings: tuple[Finding, ...]) -> Ceiling | None:

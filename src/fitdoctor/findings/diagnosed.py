@@ -90,6 +90,7 @@ class DiagnosedWorkload:
     device: DeviceUse | None = None  # only on an accelerator
     cost: Interval | None = None  # ns of one step with everything around it, with its range
     options: tuple[Finding, ...] = ()  # only where it is healthy: what would take less, if it may
+    input_plan: Finding | None = None  # all input cures together, where they were tried
     account: tuple[AccountRow, ...] = ()  # every nanosecond of a step with its owner
 
     @property

@@ -1,40 +1,34 @@
 """A tf.data pipeline in, a faster one with the same elements in the same order out.
 
-What is tried: a cache after the last stage that gives the same in every pass; batching before
-maps that give the same batch either way; a thread pool of its own for parallel maps. Each is kept
-only if it was measured to be faster and gave the same elements. Whatever is in doubt is declined.
+The planner that `fitdoctor run` uses proposes joint plans (order, cache, calls, threads) from what
+the stages take, and each is tried. The fastest that gave the same elements is kept, if it is
+measured to be faster. Whatever is in doubt is declined.
 """
 
 from __future__ import annotations
 
-import os
-import sys
+import statistics
+import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fitdoctor.inside.seams.inputs import tf_adopt, tf_edits
+from fitdoctor.contract.evidence.plans import TriedPlan
+from fitdoctor.contract.limits import MEMORY_SHARE
+from fitdoctor.inside.lab.apparatus.ablation import Ablation
+from fitdoctor.inside.lab.apparatus.dataset_timing import Iterators, bytes_of
+from fitdoctor.inside.lab.apparatus.pipeline_bench import PipelineBench
+from fitdoctor.inside.lab.apparatus.plan_trials import PlanTrials
+from fitdoctor.inside.seams.inputs import tf_adopt, tf_edits, tf_plan
 from fitdoctor.inside.seams.inputs.tf_stages import Stage, walk
 from fitdoctor.inside.seams.not_available import NotAvailable
+from fitdoctor.planning.bounds import Step
 
-# Ops that give the same elements for the same input, in order, in every pass.
-_STEADY = frozenset(
-    {"batch", "cache", "map", "prefetch", "range", "skip", "take", "from_tensor_slices", "zip"}
-)
-# Classes of sources, as they are called when nobody noted their making.
-_STEADY_SOURCES = frozenset(
-    {"RangeDataset", "TensorSliceDataset", "TensorDataset", "ZipDataset", "CacheDataset",
-     "TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset"}
-)  # fmt: skip
-# Ops that can be made again on another input with nothing lost.
-_REBUILT = frozenset({"batch", "map", "prefetch", "repeat", "shuffle", "skip", "take"})
-_TRIAL_S = 1.0  # of reading, for each candidate
+_STAGES_S, _STAGE_S = 6.0, 0.2  # of timing stages: all of them, and each
 _SAME_S = 2.0  # of comparing elements
+_PASS_S = 4.0  # of reading a whole pass, where its length is not known
 _WORTH = 1.1
 _MEMORY_SHARE = 0.25  # of what is free now, for a cache
-_CACHED_TRIAL = 64  # elements
-_POOL = 16  # threads, for reads that wait
 
 
 @dataclass(frozen=True)
@@ -46,36 +40,88 @@ class Outcome:
     declined: tuple[str, ...]
 
 
-def faster(dataset: Any, *, free_bytes: int) -> Outcome:
-    """The same elements in the same order, sooner; or the dataset itself."""
+def faster(dataset: Any, *, free_bytes: int, unsafe: bool = False) -> Outcome:
+    """The same elements in the same order, sooner; or the dataset itself.
+
+    Args:
+        dataset: what to read.
+        free_bytes: memory that is free now.
+        unsafe: random numbers may fall on other elements, floats may be rounded otherwise, and
+            the order may be another one.
+    """
     tf_adopt.adopt(dataset)
-    reason = _why_not(walk(dataset))
+    reason = None if unsafe else _why_not(walk(dataset))
     if reason is not None:
         return Outcome(dataset, (), (reason,))
-    applied: list[str] = []
-    declined: list[str] = []
-    current, before = dataset, _time(dataset)
-    # Each gives the new pipeline, and one to time it by.
-    edits: dict[str, Callable[[Any], tuple[Any, Any]]] = {
-        "batch before map": _batch_first,
-        "cache": lambda dataset: _cached(dataset, free_bytes),
-        "private thread pool": _pooled,
-    }
-    for name, edit in edits.items():
+    iterators = Iterators()
+    try:
+        return _planned(dataset, iterators, free_bytes * _MEMORY_SHARE / MEMORY_SHARE, unsafe)
+    except (NotAvailable, LookupError) as error:
+        return Outcome(dataset, (), (str(error),))
+    except Exception as error:  # noqa: BLE001 - a user's pipeline may fail, also as it is
+        return Outcome(dataset, (), (type(error).__name__,))
+    finally:
+        # TensorFlow may wait for seconds for an iterator that is let go; the caller need not.
+        threading.Thread(target=iterators.close, daemon=True).start()
+
+
+def _planned(dataset: Any, iterators: Iterators, free_bytes: float, unsafe: bool) -> Outcome:
+    bench = PipelineBench(dataset, iterators, Ablation(dataset, iterators, _STAGES_S, _STAGE_S))
+    bench.ablation.run()
+    trials = PlanTrials(bench, Step(), free_bytes)
+    found = trials.run()
+    declined = list(found.declined)
+    for row in sorted(found.rows, key=_ratio):
+        words = ", ".join(words_of(row, bench.stages))
         try:
-            changed, trial = edit(current)
-            if not _same_elements(dataset, changed):
-                raise NotAvailable("the elements would not be the same")
-            after = _time(trial)
-            if before is None or after is None or before / after < _WORTH:
-                raise NotAvailable("it is not faster here")
-            current, before = changed, after
-            applied.append(name)
+            changed = tf_plan.carried_out(trials.chain, row.plan)
+            _check(bench, row, changed, free_bytes, unsafe=unsafe)
         except (NotAvailable, LookupError) as error:
-            declined.append(f"{name}: {error}")
-        except Exception as error:  # noqa: BLE001 - a user's map may fail on what we try
-            declined.append(f"{name}: {type(error).__name__}")
-    return Outcome(current, tuple(applied), tuple(declined))
+            declined.append(f"{words}: {error}")
+        except Exception as error:  # noqa: BLE001 - a user's function may fail on what is tried
+            declined.append(f"{words}: {type(error).__name__}")
+        else:
+            return Outcome(changed, tuple(words_of(row, bench.stages)), tuple(declined))
+    return Outcome(dataset, (), tuple(declined))
+
+
+def _ratio(row: TriedPlan) -> float:
+    """Time after over before; the first batch of a pass is not in it."""
+    return statistics.median(row.ns) / statistics.median(row.as_written)
+
+
+def words_of(row: TriedPlan, stages: list[Stage]) -> list[str]:
+    """What a plan does."""
+    plan = row.plan
+    words = []
+    if plan.order != tuple(sorted(plan.order)):
+        words.append("order " + ", ".join(stages[number].op for number in reversed(plan.order)))
+    if plan.cache_after is not None:
+        words.append("cache")
+    words += [f"{count} calls of {stages[number].op}" for number, count in plan.calls]
+    return [*words, "private thread pool"] if plan.pool else words
+
+
+def _check(
+    bench: PipelineBench, row: TriedPlan, changed: Any, free_bytes: float, *, unsafe: bool
+) -> None:
+    """Raises NotAvailable for what is not faster, or may give something else."""
+    plan = row.plan
+    if _ratio(row) * _WORTH > 1.0:
+        raise NotAvailable("it is not faster here")
+    if plan.cache_after is not None and row.cache_bytes is None:
+        kept = _pass_bytes(bench.stages[plan.cache_after].dataset, bench.iterators)
+        if kept > MEMORY_SHARE * free_bytes:
+            raise NotAvailable("the data may not fit into memory")
+    if unsafe:
+        return
+    if row.redraws or not (row.same and row.keeps_order):
+        raise NotAvailable("the elements would not be the same")
+    _check_seeds(bench.stages, changed)
+    # A few rows that are the same prove little: the whole data, or nothing.
+    is_moved = plan.order != tuple(sorted(plan.order))
+    if not _same_elements(bench.dataset, changed, to_the_end=is_moved):
+        raise NotAvailable("not proven equal on all of the data")
 
 
 def _why_not(stages: list[Stage]) -> str | None:
@@ -99,70 +145,19 @@ def _may_reorder(stage: Stage) -> bool:
     return stage.dataset.options().deterministic is False
 
 
-# -- the three edits -------------------------------------------------------------------
+def _pass_bytes(dataset: Any, iterators: Iterators) -> float:
+    """What one whole pass gives.
 
-
-def _batch_first(dataset: Any) -> tuple[Any, Any]:
-    stages = walk(dataset)
-    changed, batch, maps = tf_edits.maps_after_batch(dataset, stages)
-    _check_rebuilt(stages, maps[-1].number)
-    above = tf_edits.chain_above(stages, batch.number)
-    if any(stage.op not in ("map", "prefetch") for stage in above[: above.index(maps[-1])]):
-        raise NotAvailable("other stages lie between the map and the batch")
-    # One batch that is the same proves little: the whole data, or nothing.
-    if not _same_elements(dataset, changed, to_the_end=True):
-        raise NotAvailable("not proven equal on all of the data")
-    return changed, changed
-
-
-def _cached(dataset: Any, free_bytes: int) -> tuple[Any, Any]:
-    stages = walk(dataset)
-    if any(stage.op in ("cache", "CacheDataset") for stage in stages):
-        raise NotAvailable("there is a cache already")
-    stage = _last_steady(stages)
-    _check_rebuilt(stages, stage.number)
-    size, count = _size(stage.dataset)
-    if size * count > _MEMORY_SHARE * free_bytes:
-        raise NotAvailable("the data may not fit into memory")
-    changed = tf_edits.cached_at(dataset, stage)
-    _check_seeds(stages, changed)
-    return changed, tf_edits.cached_at(dataset, stage, _CACHED_TRIAL)
-
-
-def _pooled(dataset: Any) -> tuple[Any, Any]:
-    if not any(stage.parallel is not None for stage in walk(dataset)):
-        raise NotAvailable("no stage has parallel calls")
-    if dataset.options().threading.private_threadpool_size is not None:
-        raise NotAvailable("there is a private pool already")
-    changed = tf_edits.with_pool(dataset, max(_POOL, 2 * (os.cpu_count() or 1)))
-    return changed, changed
-
-
-def _last_steady(stages: list[Stage]) -> Stage:
-    """The stage nearest to the end up to which every pass gives the same."""
-    for stage in stages:
-        above = [stage, *_all_above(stages, stage)]
-        if stage.op in ("map", "batch") and all(map(_is_steady, above)):
-            return stage
-    raise NotAvailable("no stage gives the same in every pass")
-
-
-def _is_steady(stage: Stage) -> bool:
-    known = stage.op in _STEADY or stage.op in _STEADY_SOURCES
-    return known and not (stage.random or stage.reorders or stage.python)
-
-
-def _all_above(stages: list[Stage], stage: Stage) -> list[Stage]:
-    read = [stages[number] for number in stage.inputs]
-    return read + [above for one in read for above in _all_above(stages, one)]
-
-
-def _check_rebuilt(stages: list[Stage], number: int) -> None:
-    """Everything that reads the changed stage is made again: only what loses nothing by it."""
-    for stage in stages:
-        reads = any(one.number == number for one in _all_above(stages, stage))
-        if reads and stage.op not in _REBUILT:
-            raise NotAvailable(f"{stage.op} cannot be made again")
+    Raises:
+        NotAvailable: it takes too long to be read for that, or may have no end.
+    """
+    begin, found = time.perf_counter(), 0.0
+    for element in iterators.open(dataset):
+        size = bytes_of(element)
+        if size is None or time.perf_counter() - begin > _PASS_S:
+            raise NotAvailable("the number of elements is not known")
+        found += size
+    return found
 
 
 def _check_seeds(stages: list[Stage], changed: Any) -> None:
@@ -173,26 +168,6 @@ def _check_seeds(stages: list[Stage], changed: Any) -> None:
     )
     if before != after:
         raise NotAvailable("the shuffle's seed comes from a counter and would change")
-
-
-# -- measuring and comparing -----------------------------------------------------------
-
-
-def _time(dataset: Any) -> float | None:
-    """Seconds per element after the first ones; None where there are too few."""
-    iterator = iter(dataset.repeat())
-    begin = time.perf_counter()
-    count, measured_from = 0, None
-    for _ in iterator:
-        now = time.perf_counter()
-        count += 1
-        if measured_from is None and (count >= 2 * _CACHED_TRIAL or now - begin > _TRIAL_S / 4):
-            measured_from = (now, count)
-        if now - begin > _TRIAL_S:
-            break
-    if measured_from is None or count <= measured_from[1]:
-        return None
-    return (time.perf_counter() - measured_from[0]) / (count - measured_from[1])
 
 
 def _same_elements(one: Any, other: Any, *, to_the_end: bool = False) -> bool:
@@ -211,19 +186,3 @@ def _same_elements(one: Any, other: Any, *, to_the_end: bool = False) -> bool:
             return False
         if time.perf_counter() - begin > _SAME_S:
             return not to_the_end
-
-
-def _size(dataset: Any) -> tuple[int, int]:
-    """Bytes of an element and their number."""
-    count = int(dataset.cardinality())
-    if count < 0:
-        raise NotAvailable("the number of elements is not known")
-    tf = sys.modules["tensorflow"]
-    sizes = [
-        sum(
-            int(tf.size(leaf)) * max(1, leaf.dtype.size or 64)
-            for leaf in tf.nest.flatten(element, expand_composites=True)
-        )
-        for element in dataset.take(4)
-    ]
-    return max(sizes, default=0), count

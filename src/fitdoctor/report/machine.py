@@ -68,6 +68,7 @@ def _workload(workload: DiagnosedWorkload) -> dict[str, Any]:
         "findings": [finding.to_json() for finding in workload.findings],
         "options": [finding.to_json() for finding in workload.options],
         "joint_gain": _or_null(workload.joint_gain),
+        "input_plan": _or_null(workload.input_plan),
         "health": [asdict(item) for item in workload.health],
         "not_measured": list(workload.not_measured),
         "first_epoch": _or_null(workload.first_epoch),

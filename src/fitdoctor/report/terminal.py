@@ -19,6 +19,7 @@ from fitdoctor.report.findings_table import findings_table
 from fitdoctor.report.first_thing import first_thing
 from fitdoctor.report.gain_words import gain_words
 from fitdoctor.report.over_time import over_time
+from fitdoctor.report.plan_lines import plan_lines
 from fitdoctor.report.step_time import step_time
 from fitdoctor.report.text import clean, place
 from fitdoctor.units import duration, gain, percent
@@ -178,6 +179,7 @@ def _workload(
         yield Padding(Text(f"input: {clean(workload.input)}", style="dim"), (0, 0, 0, 2))
     for line in over_time(workload):
         yield Padding(Text(line, style="dim"), (0, 0, 0, 2))
+    yield from plan_lines(workload)
     if len(workload.findings) > 1:
         yield ""
         yield from findings_table(workload, width=width, verbose=verbose, cwd=cwd)
@@ -247,7 +249,8 @@ def _next_commands(shown: list[DiagnosedWorkload]) -> RenderableType:
     lines = [Text("  " + "   ".join(legend), style="dim")] if legend else []
     if findings:
         lines.append(Text(f"  why:   fitdoctor rule {clean(findings[0].rule)}"))
-    edited = {f.as_edited.cure.safety for f in findings if f.as_edited.cure.edits}
+    plans = [w.input_plan for w in shown if w.input_plan is not None]
+    edited = {f.as_edited.cure.safety for f in (*findings, *plans) if f.as_edited.cure.edits}
     if edited:
         unsafe = "" if "safe" in edited else " --unsafe"
         lines.append(Text(f"  cure:  fitdoctor fix{unsafe} --diff"))

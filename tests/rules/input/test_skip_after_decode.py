@@ -10,6 +10,7 @@ from fitdoctor.contract.evidence.pipeline import (
     StageTime,
     ValidationStart,
 )
+from fitdoctor.contract.evidence.plans import InputPlan, InputPlans, TriedPlan
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.places import CodeLine
 from fitdoctor.contract.records import Event, EventDetail
@@ -17,7 +18,7 @@ from fitdoctor.findings.edits import SwapCalls
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.rules.input.skip_after_decode import RULE
-from synthetic import MS, fit_workload, slow_pipeline, stage, timed, view
+from synthetic import MS, fit_workload, slow_pipeline, stage, timed, tried, view
 
 
 def finding(
@@ -135,7 +136,14 @@ def test_the_page_has_the_numbers_of_the_code() -> None:
 
 
 class TestFilter:
-    def pipeline(self, *, kept: float = 32.0, map_ns: int = 24 * MS, loader_ns: float = 30 * MS):
+    def pipeline(
+        self,
+        *,
+        kept: float = 32.0,
+        map_ns: int = 24 * MS,
+        loader_ns: float = 30 * MS,
+        found: tuple[object, ...] = (),
+    ):
         """slices > map > filter > batch; the filter gets 320 elements for a batch."""
         stages = (
             stage("batch", 0, inputs=(1,)),
@@ -156,7 +164,7 @@ class TestFilter:
             )
             for n in range(4)
         ]
-        return view(slow_pipeline(*stages, rows=rows, loader_ns=loader_ns))
+        return view(slow_pipeline(*stages, rows=rows, loader_ns=loader_ns, found=found))
 
     def test_silent_where_the_filter_keeps_most(self) -> None:
         assert RULE.detect(self.pipeline(kept=300.0)) is None
@@ -174,3 +182,24 @@ class TestFilter:
         # 24 of 27 ms are the map, 90 % of it for nothing: a fifth of the loader is left.
         assert found.gain.value == pytest.approx(1 / (1 - 0.9 * 24 / 27), rel=0.1)
         assert "drops 90 %" in found.message
+
+    def test_advice_where_no_trial_moved_the_filter(self) -> None:
+        as_written = InputPlans(rows=(plan_row((0, 1, 2)),))
+        for found in ((), (as_written,)):
+            finding = RULE.detect(self.pipeline(found=found))
+            assert finding is not None
+            assert (finding.cure.safety, finding.cure.edits) == ("advice", ())
+
+    @pytest.mark.parametrize(("same", "safety"), [(True, "safe"), (False, "unsafe")])
+    def test_an_edit_where_the_elements_came_out_the_same(self, same: bool, safety: str) -> None:
+        early = InputPlans(rows=(plan_row((0, 2, 1), same=same),))
+        finding = RULE.detect(self.pipeline(found=(early,)))
+        assert finding is not None
+        assert finding.cure.safety == safety
+        places = Where("/user/data.py", 8), Where("/user/data.py", 9)
+        assert finding.cure.edits == (SwapCalls(places[0], "map", "filter", places[1]),)
+        assert finding.gain.value > 3
+
+
+def plan_row(order: tuple[int, ...], *, same: bool = True) -> TriedPlan:
+    return tried(TriedPlan, 10 * MS, 30 * MS, plan=InputPlan(order=order), same=same)

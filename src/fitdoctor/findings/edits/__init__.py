@@ -20,6 +20,7 @@ from fitdoctor.findings.edits.call_edits import (
 from fitdoctor.findings.edits.chain_edits import (
     CACHE as CACHE,
     AppendCall as AppendCall,
+    ArrangeCalls as ArrangeCalls,
     DatasetOption as DatasetOption,
     ReadAll as ReadAll,
     ReadPacked as ReadPacked,

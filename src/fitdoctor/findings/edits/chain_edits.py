@@ -107,3 +107,26 @@ class ReadAll(Edit):
 
     def in_words(self) -> str:
         return f'read ["{self.name}"] into memory where it is opened: ["{self.name}"][:]'
+
+
+@dataclass(frozen=True)
+class ArrangeCalls(Edit):
+    """`.map(decode).map(cast).batch(n)` becomes `.map(decode).cache().batch(n).map(cast)`.
+
+    The calls may be links of one chain, or statements of one variable that follow each other.
+    """
+
+    calls: tuple[tuple[int, str], ...]  # the line and name of each, as written
+    order: tuple[int, ...]  # which of them comes first, second, ...
+    cached: int | None = None  # which of them has a cache right after it
+
+    def in_words(self) -> str:
+        written = [f"{name}() of line {line}" for line, name in self.calls]
+        names = [written[n] + (" and .cache()" if n == self.cached else "") for n in self.order]
+        return "put the calls in this order: " + ", ".join(names)
+
+    def rounds(self) -> Rounds:
+        return NO_ROUNDS if self.cached is None else Rounds(settles=1)
+
+    def claim(self) -> Claim:
+        return Claim(self.calls[0][1], "", self.in_words())

@@ -35,7 +35,8 @@ train, validation = files.take(900).map(decode), files.skip(900).map(decode)
 
 ## Fix safety
 The same elements on both sides, as long as no shuffle lies before the split. Unsafe where the map
-draws random numbers: other elements then get them.
+draws random numbers: other elements then get them. A `filter` is moved only past maps where the
+elements of your data that were tried came out the same, bit for bit; else it is advice.
 
 ## When not to
 The split is done once and cached.
@@ -44,18 +45,21 @@ The split is done once and cached.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from fitdoctor.analysis.dropped_elements import dropped_elements
+from fitdoctor.analysis.dropped_elements import DroppedElements, dropped_elements
+from fitdoctor.analysis.pipeline import StageCost
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.pipeline import EarlySkip, ValidationStart
+from fitdoctor.contract.evidence.plans import InputPlans
 from fitdoctor.contract.places import CodeLine
 from fitdoctor.findings.edits import Edit, SwapCalls
 from fitdoctor.findings.finding import Cure, Finding, Safety
 from fitdoctor.findings.place import Where, line_of
 from fitdoctor.intervals import Interval
 from fitdoctor.pricing import first_batch, loading
-from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.rule import Rule, with_cure
 from fitdoctor.units import duration, percent
 
 # One first batch is timed once; this is how far it may be off.
@@ -88,7 +92,7 @@ class SkipAfterDecode(Rule):
             return None
         after = Interval.around(loader.ns.value * found.left, ERROR)
         last = found.maps[0]
-        return self.finding(
+        whole = self.finding(
             view,
             f"a filter drops {percent(found.dropped)} of the elements that a map has made: of "
             f"{duration(loader.ns.value)} per batch, {percent(1 - found.left)} is work on these",
@@ -106,6 +110,7 @@ class SkipAfterDecode(Rule):
                 "map_line": last.line,
             },
         )
+        return _with_moves(view, found, whole)
 
     def _training(self, view: View) -> Finding | None:
         trial, steps = view.found(EarlySkip), view.steps_per_epoch
@@ -158,6 +163,33 @@ class SkipAfterDecode(Rule):
         )
 
 
+def _with_moves(view: View, found: DroppedElements, whole: Finding) -> Finding:
+    """The finding with an edit, where the filter gave the same elements before some of the maps."""
+    plans, loader = view.found(InputPlans), view.loader
+    for row in plans.rows if plans is not None else ():
+        order = row.plan.order
+        passed = [one for one in found.maps if _comes_after(order, one.n, found.filter.n)]
+        where = line_of(found.filter)
+        edits = _edits(where, passed, "filter") if passed and not any(m.via for m in passed) else ()
+        if not edits or loader is None:
+            continue
+        saved_ns = found.dropped * sum(one.own_ns or 0.0 for one in passed)
+        after = Interval.around(loader.ns.value * (1.0 - saved_ns / found.whole_ns), ERROR)
+        cure = Cure(
+            "safe" if row.same else "unsafe",
+            "filter before the map: the same elements passed it here",
+            edits,
+        )
+        part = with_cure(view, whole, cure, loading.saved_by(view, after, overlapped=False))
+        return part if len(passed) == len(found.maps) else replace(whole, partly=part)
+    return whole
+
+
+def _comes_after(order: Sequence[int], number: int, other: int) -> bool:
+    """Whether a stage comes after another in an order that begins with the last one."""
+    return number in order and other in order and order.index(number) < order.index(other)
+
+
 def _waits(late: float, early: float, skipped: int | None) -> str:
     return (
         f"{duration(late)} for its first batch, since {skipped or 'the'} skipped elements are "
@@ -185,12 +217,14 @@ def _saved(part: float, wasted: float, measured: ValidationStart) -> Interval:
     )
 
 
-def _edits(skip: Where | None, maps: Iterable[CodeLine | None]) -> tuple[Edit, ...]:
-    """The maps before the skip moved after it, the nearest first; nothing where one is unknown."""
+def _edits(
+    later: Where | None, maps: Iterable[CodeLine | StageCost | None], op: str = "skip"
+) -> tuple[Edit, ...]:
+    """The maps before a stage moved after it, the nearest first; nothing where one is unknown."""
     places = [line_of(one) for one in maps]
-    if skip is None or not all(places):
+    if later is None or not all(places):
         return ()
-    return tuple(SwapCalls(one, "map", "skip", skip) for one in places if one is not None)
+    return tuple(SwapCalls(one, "map", op, later) for one in places if one is not None)
 
 
 RULE = SkipAfterDecode()

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from fitdoctor.contract.evidence.pipeline import StageTime, StageTimes
-from fitdoctor.inside.lab.apparatus.dataset_timing import Iterators, Timing, time_dataset
+from fitdoctor.inside.lab.apparatus.dataset_timing import SECONDS, Iterators, Timing, time_dataset
 from fitdoctor.inside.seams.inputs.tf_pipeline import moved
 from fitdoctor.inside.seams.inputs.tf_stages import Stage, walk
 
@@ -41,7 +41,14 @@ COUNT_S = 0.5
 class Ablation:
     """Times the stages of one pipeline, sources first."""
 
-    def __init__(self, dataset: Any, iterators: Iterators, budget_s: float = BUDGET_S) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        iterators: Iterators,
+        budget_s: float = BUDGET_S,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._seconds = seconds
         self.stages = walk(dataset)
         self._options = dataset.options()
         self._iterators = iterators
@@ -56,6 +63,8 @@ class Ablation:
             if stage.number in self.per_batch and time.perf_counter() < self._deadline:
                 self._time(stage)
         self._whole_by_its_inputs()
+        if 0 not in self.times and self._seconds < SECONDS:
+            self._time(self.stages[0])  # soon done, and nothing can be compared without it
         timed = (stage for stage in self.stages if stage.number in self.times)
         return StageTimes(tuple(map(self.row, timed)))
 
@@ -123,7 +132,7 @@ class Ablation:
             self.times[stage.number] = inputs[0]
             return
         self.times[stage.number] = time_dataset(
-            stage.dataset.with_options(self._options), self._iterators
+            stage.dataset.with_options(self._options), self._iterators, seconds=self._seconds
         )
 
     def _whole_by_its_inputs(self) -> None:

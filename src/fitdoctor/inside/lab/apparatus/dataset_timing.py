@@ -97,7 +97,9 @@ def time_dataset(
     first_s = _usual_first(endless, iterators, time.perf_counter() - begin)
     size = bytes_of(first)
     _read(iterator, skip, MOST_PATIENCE * skip_s)
-    element_s = _calibrate(iterator, max(CALIBRATION_S, 0.0 if skip else skip_s))
+    # As long as is timed later is enough to know how long an element takes.
+    calibration_s = min(CALIBRATION_S, seconds)
+    element_s = _calibrate(iterator, max(calibration_s, 0.0 if skip else skip_s))
     if element_s >= LONG_ELEMENT_S:
         return Timing(_timed(iterator, 1, seconds), int(first_s * 1e9), size)
     count = _per_pull(element_s, size)

@@ -41,10 +41,12 @@ class ChangedFields(TimedFields):
 class PipelineBench:
     """One pipeline, its ablation, and what trials ask about its stages."""
 
-    def __init__(self, dataset: Any, iterators: Iterators) -> None:
+    def __init__(
+        self, dataset: Any, iterators: Iterators, ablation: Ablation | None = None
+    ) -> None:
         self.dataset = dataset
         self.iterators = iterators
-        self.ablation = Ablation(dataset, iterators)
+        self.ablation = ablation or Ablation(dataset, iterators)
 
     @property
     def stages(self) -> list[Stage]:
@@ -169,7 +171,7 @@ class PipelineProbe(Probe[Found]):
     """
 
     phase = Phase.INPUT
-    after = ("stages",)
+    after: ClassVar[tuple[str, ...]] = ("stages",)
     subjects = frozenset({Subject.FIT, Subject.LOOP})
     needs_whole: ClassVar[bool] = True  # the whole pipeline was timed, to compare with
 

@@ -60,6 +60,18 @@ def _batch(dataset: Any) -> tuple[str, dict[str, Any]]:
     }
 
 
+def _filter(dataset: Any) -> tuple[str, dict[str, Any]]:
+    return "filter", {"predicate": dataset._predicate._func}
+
+
+def _interleave(dataset: Any) -> tuple[str, dict[str, Any]]:
+    return "interleave", {
+        "map_func": dataset._map_func._func,
+        "cycle_length": _number(dataset._cycle_length),
+        "block_length": _number(dataset._block_length),
+    }
+
+
 def _shuffle(dataset: Any) -> tuple[str, dict[str, Any]]:
     seeds = seeds_of(dataset)
     return "shuffle", {
@@ -82,6 +94,8 @@ _READERS: dict[str, Callable[[Any], tuple[str, dict[str, Any]]]] = {
     "_MapDataset": _map,
     "_ParallelMapDataset": _parallel_map,
     "_BatchDataset": _batch,
+    "_FilterDataset": _filter,
+    "_InterleaveDataset": _interleave,
     "_ShuffleDataset": _shuffle,
     "_RepeatDataset": _counted("repeat"),
     "_TakeDataset": _counted("take"),

@@ -133,15 +133,15 @@ def batched_either_way(batch: Stage, maps: Sequence[Stage], source: Any) -> Agre
     orders = ([batch, *maps], [*maps, batch])
     one, other = (next(iter(_moved_all(order, rows))) for order in orders)
     same = is_same(one, other)
-    return Agreement(same, same or _is_close(one, other))
+    return Agreement(same, same or is_close(one, other))
 
 
-def _is_close(one: Any, other: Any) -> bool:
+def is_close(one: Any, other: Any) -> bool:
     """Equality except for the rounding of floats, which differs between one row and many."""
     numpy, nest = sys.modules["numpy"], sys.modules["tensorflow"].nest
     first, second = nest.flatten(one), nest.flatten(other)
 
-    def is_close(a: Any, b: Any) -> bool:
+    def is_near(a: Any, b: Any) -> bool:
         if _is_same_tensor(a, b):
             return True
         if not hasattr(a, "numpy") or a.dtype != getattr(b, "dtype", None) or a.shape != b.shape:
@@ -149,7 +149,7 @@ def _is_close(one: Any, other: Any) -> bool:
         options = {"rtol": ROUNDING, "atol": ROUNDING, "equal_nan": True}
         return a.dtype.is_floating and bool(numpy.allclose(a.numpy(), b.numpy(), **options))
 
-    return len(first) == len(second) and all(map(is_close, first, second))
+    return len(first) == len(second) and all(map(is_near, first, second))
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -165,7 +165,11 @@ def _is_same_tensor(one: Any, other: Any) -> bool:
     a, b = one.numpy(), other.numpy()
     if getattr(a, "shape", None) != getattr(b, "shape", None):
         return False
-    return a.tobytes() == b.tobytes() if hasattr(a, "tobytes") else bool(a == b)
+    if not hasattr(a, "tobytes"):
+        return bool(a == b)
+    if a.dtype.hasobject:  # strings: the bytes of such an array are addresses
+        return bool(a.tolist() == b.tolist())
+    return bool(a.tobytes() == b.tobytes())
 
 
 def shuffled_early(root: Any, stages: Sequence[Stage]) -> tuple[Any, Stage]:
