@@ -100,7 +100,7 @@ def _diagnosed(
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
         return _not_judged(workload, where, view)
     detected = [found for rule in rules if (found := rule.detect(view)) is not None]
-    findings = ranked(with_trials(workload, detected))
+    findings = ranked(with_trials(view, detected))
     sure = [calibrated(one) for one in one_cause_each(findings, rules)]
     listed = by_run_gain(with_run_gains(recording, view, sure))
     findings = tuple(one for one in listed if not one.is_option)

@@ -1,11 +1,11 @@
-"""What the device did, a slow first epoch, single long steps: a line each."""
+"""A slow first epoch, stalls, single long steps: a line each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from fitdoctor.findings.diagnosed import DiagnosedWorkload
-from fitdoctor.units import duration, percent, times
+from fitdoctor.units import duration, times
 
 # A part of the first epoch's excess below this share is not named.
 NAMED_SHARE = 0.15
@@ -13,12 +13,6 @@ NAMED_SHARE = 0.15
 
 def over_time(workload: DiagnosedWorkload) -> Iterator[str]:
     """What was different over time; nothing where nothing was."""
-    device = workload.device
-    if device is not None:
-        yield (
-            f"GPU: busy {percent(device.busy_share)} of a step ({duration(device.compute_ns)} "
-            f"computing in {device.kernels:.0f} kernels, {duration(device.idle_ns)} waiting)"
-        )
     first = workload.first_epoch
     if first is not None:
         extra = first.ns - first.usual_ns

@@ -69,7 +69,10 @@ BOUND_WORDS = {
 
 def device_sentence(device: DeviceUse) -> str:
     """One line on the GPU: how busy, with what, and at what part of the machine's rate."""
-    words = f"GPU: busy {percent(device.busy_share)} of a step, {device.kernels:,.0f} kernels"
+    words = (
+        f"GPU: busy {percent(device.busy_share)} of a step ({device.kernels:,.0f} kernels, "
+        f"{duration(device.compute_ns)}; {duration(device.idle_ns)} idle)"
+    )
     if device.bound is not None:
         words += f", {BOUND_WORDS[device.bound]}"
     rate, utilisation = device.rate, device.utilisation

@@ -50,6 +50,7 @@ from fitdoctor.analysis.view import View
 from fitdoctor.analysis.watched_loop import loop_lines
 from fitdoctor.contract.evidence.loop import RepeatedCall
 from fitdoctor.contract.evidence.step import FrozenBatch, StepAlone
+from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.findings.edits import ReadAfterLoop
 from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where
@@ -110,8 +111,8 @@ def _free_cores(view: View) -> float:
     """
     if view.accelerators:
         return 1.0
-    kinds = (FrozenBatch, StepAlone, RepeatedCall)
-    found = [one for one in map(view.found, kinds) if one is not None and one.ns]
+    kinds: tuple[type[Timed], ...] = (FrozenBatch, StepAlone, RepeatedCall)
+    found = [one for kind in kinds if (one := view.found(kind)) is not None and one.ns]
     busy = max((one.own_cores for one in found), default=1.0)
     return max(0.0, 1.0 - busy / view.cpus)
 
