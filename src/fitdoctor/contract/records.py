@@ -71,6 +71,9 @@ class Machine:
     python: str | None = None
     accelerators: tuple[Accelerator, ...] = ()
     accelerators_note: str | None = None
+    driver: str | None = None
+    driver_cuda: int | None = None  # the newest CUDA that it supports; 12040 is 12.4
+    gpus_on_bus: int | None = None  # NVIDIA's, whether or not a driver answers
 
 
 @dataclass(frozen=True)
