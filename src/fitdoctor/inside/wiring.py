@@ -31,6 +31,7 @@ from fitdoctor.inside.seams.inputs import (
     tf_stages,
     worker_deaths,
 )
+from fitdoctor.inside.seams.legacy import keras2
 from fitdoctor.inside.seams.watch import (
     gradients,
     graph_clock,
@@ -78,8 +79,9 @@ def start(recording: str, options: RunOptions) -> Recorder:
         recorder.patches.later(lines.stop)
         hangs = HangWatch(recorder)
         recorder.patches.later(hangs.stop)
-        hooks.when_imported("keras", lambda _: lines.start())
-        hooks.when_imported("keras", lambda _: hangs.start())
+        for package in ("keras", "tf_keras"):
+            hooks.when_imported(package, lambda _: lines.start())
+            hooks.when_imported(package, lambda _: hangs.start())
     hooks.when_imported(tensorflow_traces.TRACING_MODULE, traces.watch)
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
     _watch_frameworks(recorder, hooks)
@@ -175,6 +177,8 @@ _WATCHES: tuple[tuple[str, Callable[[Recorder, ModuleType], None]], ...] = (
     (constructed.PY_DATASET_MODULE, constructed.watch_py_datasets),
     ("keras", _on_keras),
     (tf_stages.DATASET_MODULE, tf_stages.watch_datasets),
+    (keras2.TRAINING_MODULE, keras2.watch_training),
+    (keras2.CALLBACKS_MODULE, keras2.watch_callbacks_of_keras2),
     (worker_deaths.MODULE, worker_deaths.watch_worker_deaths),
     ("jax", jax_calls.watch_compiles),
     (jax_calls.LAYER_MODULE, jax_calls.watch_stateless_calls),

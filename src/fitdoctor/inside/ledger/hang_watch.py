@@ -27,6 +27,7 @@ STOP_S = 0.5
 # Frames in these files mean that a thread loads data, or waits for it.
 LOADERS = (
     f"{os.sep}keras{os.sep}src{os.sep}trainers{os.sep}data_adapters{os.sep}",
+    f"{os.sep}tf_keras{os.sep}src{os.sep}utils{os.sep}data_utils.py",
     f"{os.sep}torch{os.sep}utils{os.sep}data{os.sep}",
     f"{os.sep}tensorflow{os.sep}python{os.sep}data{os.sep}ops{os.sep}from_generator_op.py",
 )
