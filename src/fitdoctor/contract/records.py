@@ -37,6 +37,10 @@ class Header:
     cwd: str | None = None
     python: str | None = None
     started_unix_ns: int | None = None
+    # Of a launch of several processes.
+    rank: int | None = None
+    world_size: int | None = None
+    launch: str | None = None  # tells it from other launches
 
 
 @dataclass(frozen=True)
