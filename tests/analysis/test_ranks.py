@@ -57,6 +57,18 @@ def test_only_steps_that_all_ranks_did_count() -> None:
     assert found.steps == 94  # the last one has no period, the first five are left out
 
 
+def test_a_pause_of_the_machine_hides_nothing() -> None:
+    """One step of ten seconds beside 200 of 30 ms; on one rank the wait is as long."""
+    slow = rank(25)
+    times = slow.blocks[0].t
+    paused = tuple(t + (10**10 if i > 100 else 0) for i, t in enumerate(times))
+    slow = replace(slow, blocks=(replace(slow.blocks[0], t=paused),))
+    found = rank_times({0: rank(5), 1: slow})
+    assert found is not None
+    assert found.steps == 193
+    assert round(found.late_low_ns) == 20 * MS
+
+
 def test_the_training_with_the_most_steps_is_compared() -> None:
     short, long = rank(5, steps=40), rank(5)
     assert main_workload(recording(short, long)) == replace(long, number=2)

@@ -85,10 +85,10 @@ rank = int(os.environ["RANK"])
 
 class Rows(Dataset):
     def __len__(self):
-        return 120
+        return 240
 
     def __getitem__(self, index):
-        time.sleep(0.03 if rank == 1 else 0.002)
+        time.sleep(0.02 if rank == 1 else 0.002)
         return torch.ones(4), torch.ones(1)
 
 distributed.init_process_group("gloo")
@@ -129,11 +129,12 @@ def test_two_processes_one_of_them_late(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
     found = json.loads(report.stdout)
     assert found["ranks"]["slowest"] == 1
+    assert found["ranks"]["late_low_ns"] > 10**7, found["ranks"]
     (finding,) = found["report"]["workloads"][0]["findings"]
     assert finding["rule"] == "EN011"
     assert finding["gain"]["low"] > 1.5

@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from fitdoctor.analysis.anomalies import STALL_NS, STALL_TIMES
 from fitdoctor.analysis.rows import Row, rows_of
 from fitdoctor.contract.evidence.ranks import RankTime, RankTimes
 from fitdoctor.contract.records import RecordedWorkload, Recording
@@ -37,6 +38,10 @@ def rank_times(workloads: Mapping[int, RecordedWorkload]) -> RankTimes | None:
     if len(rows) < 2:
         return None
     common = sorted(set.intersection(*(set(one) for one in rows.values())))[LEFT_OUT:]
+    if len(common) < FEWEST_STEPS:
+        return None
+    stalls = set.union(*map(_stalls, rows.values()))
+    common = [step for step in common if step not in stalls]
     if len(common) < FEWEST_STEPS:
         return None
     kept = {rank: [one[step] for step in common] for rank, one in rows.items()}
@@ -74,6 +79,13 @@ def _by_step(workload: RecordedWorkload) -> dict[_Step, Row]:
         if row.period is not None and not row.compiled:
             found[(*place, number)] = row
     return found
+
+
+def _stalls(rows: Mapping[_Step, Row]) -> set[_Step]:
+    """Single long steps: a pause of the machine, which hits all ranks and is told elsewhere."""
+    usual = statistics.median(row.taken for row in rows.values())
+    longest = max(STALL_TIMES * usual, STALL_NS)
+    return {step for step, row in rows.items() if row.taken > longest}
 
 
 def _before(row: Row) -> float:
