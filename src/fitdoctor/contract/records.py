@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fitdoctor.contract.codec import Signed
+from fitdoctor.contract.host_looks import HostLook
 from fitdoctor.contract.results import Evidence, Result
 
 SCHEMA = 2
@@ -236,24 +237,6 @@ class Unseen:
     file: str | None = None
     first: int | None = None
     last: int | None = None
-
-
-@dataclass(frozen=True)
-class HostPlace:
-    """A line of the user's that the script was at."""
-
-    file: str
-    line: int
-    function: str
-    package: str | None = None  # that the line had called; None: its own Python ran
-
-
-@dataclass(frozen=True)
-class HostLook:
-    """One look at the script's thread."""
-
-    t: int
-    place: HostPlace
 
 
 @dataclass(frozen=True)
