@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fitdoctor.analysis.timeline import OWN, timeline
+from fitdoctor.contract.host_looks import HostLook, HostPlace
 from fitdoctor.contract.places import CodeLine
 from fitdoctor.contract.records import (
     Event,
     EventDetail,
-    HostLook,
-    HostPlace,
     ProbeRun,
     Recording,
 )

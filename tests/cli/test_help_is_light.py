@@ -29,6 +29,7 @@ except SystemExit:
         ["rule", "-h"],
         ["pack", "-h"],
         ["scale", "-h"],
+        ["attach", "-h"],
     ],
 )
 def test_help_imports_nothing_heavy(tmp_path: Path, args: list[str]) -> None:

@@ -30,8 +30,9 @@ from fitdoctor.inside.lab.probe import probes_of
 
 SOURCE = Path(fitdoctor.__file__).parent
 READERS = ("analysis", "rules", "pricing", "diagnosis", "report", "trials", "devices", "cures")
-# Beside the probes: hand-written loops are examined while they run, fresh runs by the parent.
-OTHER_WRITERS = ("inside/lab/*.py", "trials/*.py")
+# Beside the probes: hand-written loops are examined while they run, fresh runs by the parent, and
+# the ranks of a launch are compared when they are reported.
+OTHER_WRITERS = ("inside/lab/*.py", "trials/*.py", "analysis/ranks.py")
 
 
 @functools.cache

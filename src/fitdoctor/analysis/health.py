@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fitdoctor.analysis.device_health import Message, device_health
 from fitdoctor.analysis.view import View
-from fitdoctor.contract.evidence.device import Device
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.contract.records import RecordedWorkload, Recording
 
@@ -43,13 +42,6 @@ def workload_health(view: View) -> list[Message]:
         found.append(("warning", text))
     if not (view.is_group or view.runs_ahead) and costs.p90_ns > NOISY_SPREAD * costs.p10_ns > 0:
         found.append(("info", "step times vary widely; the mean is used"))
-    device = view.found(Device)
-    if view.accelerators and device is not None and device.kind == "cpu":
-        why = "this build of the backend has no GPU support"
-        if device.built_for_gpu is not False:
-            why = f"it sees only {', '.join(device.seen or ('the CPU',))}"
-        text = f"there is a GPU in this machine, but Keras computes on the CPU: {why}"
-        found.append(("warning", text))
     found.extend(view.recorded.notes)
     return found
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fitdoctor.contract.records import HostPlace, RecordedWorkload, Recording
+from fitdoctor.contract.host_looks import HostPlace
+from fitdoctor.contract.records import RecordedWorkload, Recording
 
 # Fewer looks say too little.
 MIN_LOOKS = 20

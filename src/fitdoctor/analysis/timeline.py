@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fitdoctor.contract.host_looks import HostLook
 from fitdoctor.contract.places import CodeLine
-from fitdoctor.contract.records import HostLook, RecordedWorkload, Recording
+from fitdoctor.contract.records import RecordedWorkload, Recording
 
 Span = tuple[int, int]
 

@@ -23,6 +23,7 @@ COMMANDS = (
     "prove",
     "boost",
     "devices",
+    "attach",
     "machine",
     "report",
     "compare",

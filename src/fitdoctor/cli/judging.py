@@ -89,10 +89,19 @@ def judge(path: Path, choice: Choice) -> Judged:
         UsageError: The choice names a rule that does not exist.
     """
     from fitdoctor.contract.reader import read_recording
+
+    return judge_recording(read_recording(path), choice)
+
+
+def judge_recording(recording: Recording, choice: Choice) -> Judged:
+    """Diagnose what was read.
+
+    Raises:
+        UsageError: The choice names a rule that does not exist.
+    """
     from fitdoctor.diagnosis import diagnose
     from fitdoctor.report.no_source import without_source
 
-    recording = read_recording(path)
     diagnosis = diagnose(recording, rules=choice.rules())
     if choice.no_source:
         diagnosis, recording = without_source(diagnosis, recording)

@@ -29,6 +29,7 @@ def command(*, paths: tuple[Path, ...], as_json: bool, exit_zero: bool, **codes:
     `# fitdoctor: ignore[CODE]` on the line leaves a finding out.
     """
     from fitdoctor.lint.check import SYNTAX, check_file, python_files
+    from fitdoctor.lint.keras2 import keras2_files, keras2_note
     from fitdoctor.lint.patterns import all_patterns
     from fitdoctor.report.text import clean
     from fitdoctor.rules import all_rules
@@ -44,9 +45,11 @@ def command(*, paths: tuple[Path, ...], as_json: bool, exit_zero: bool, **codes:
         for finding in check_file(file)
         if finding.code == SYNTAX or choice.has(finding.code)
     ]
+    keras2 = keras2_files(files)
     if as_json:
         rows = [dataclasses.asdict(finding) for finding in findings]
-        report = {"schema": 1, "files": len(files), "findings": rows}
+        shown = [str(file) for file in keras2]
+        report = {"schema": 1, "files": len(files), "findings": rows, "keras2": shown}
         write(sys.stdout, json.dumps(report, indent=2) + "\n")
     else:
         for each in findings:
@@ -54,4 +57,6 @@ def command(*, paths: tuple[Path, ...], as_json: bool, exit_zero: bool, **codes:
             write(sys.stdout, f"{clean(each.place)}: {message}\n")
         count, of = len(findings), f"{len(files)} file{'' if len(files) == 1 else 's'}"
         say(f"{count} found in {of}" if count else f"nothing found in {of}")
+        if keras2:
+            say(keras2_note(keras2))
     return FOUND if findings and not exit_zero else 0

@@ -20,7 +20,8 @@ from fitdoctor.launch.launcher import (
     command_line,
     launch,
 )
-from fitdoctor.launch.recording_files import append_exit, begin, create_recording
+from fitdoctor.launch.ranks import own_rank
+from fitdoctor.launch.recording_files import KEPT_RECORDINGS, append_exit, begin, create_recording
 from fitdoctor.launch.source_digests import append_sources
 
 if TYPE_CHECKING:
@@ -66,8 +67,11 @@ def record(
     """
     from fitdoctor.launch.sampler import describe_machine
 
-    recording = create_recording(script.path, folder=folder)
-    begin(recording, script, options, describe_machine())
+    rank = own_rank()
+    keep = KEPT_RECORDINGS if rank is None else max(KEPT_RECORDINGS, 2 * rank.world)
+    recording = create_recording(script.path, folder=folder, keep=keep)
+    launched = None if rank is None else rank.header()
+    begin(recording, script, options, describe_machine(), launched)
     cwd = Path.cwd()
     short = recording.relative_to(cwd) if recording.is_relative_to(cwd) else recording
     verbosity.say(f"recording {script.path} → {short}")

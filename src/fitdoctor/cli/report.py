@@ -10,6 +10,7 @@ import click
 
 from fitdoctor.cli import options as shared
 from fitdoctor.cli.judging import Choice, Judged, judge, no_training, recording_path
+from fitdoctor.cli.judging_ranks import judge_ranks
 from fitdoctor.cli.output import (
     Color,
     checked_outputs,
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Write the steps as TensorBoard scalars into a folder.",
 )
+@click.option(
+    "--ranks", is_flag=True, help="Compare the processes of the newest launch of several."
+)
 @shared.json_only
 @shared.force
 @shared.verbose
@@ -56,6 +60,7 @@ def command(
     open_page: bool,
     proof: Path | None,
     tensorboard: Path | None,
+    ranks: bool,
     as_json: bool,
     force: bool,
     verbose: bool,
@@ -69,8 +74,13 @@ def command(
     checked_outputs(output, force=force)
     if open_page and output is not None and output.suffix.lower() != ".html":
         raise click.UsageError("--open shows a page; give -o a name that ends in .html")
-    path = recording_path(recording, output_dir)
-    judged = judge(path, Choice(select, ignore, no_source))
+    choice = Choice(select, ignore, no_source)
+    of_ranks = judge_ranks(recording or output_dir, choice) if ranks else None
+    if of_ranks is not None:
+        path, judged = of_ranks.path, of_ranks.judged
+    else:
+        path = recording_path(recording, output_dir)
+        judged = judge(path, choice)
     if open_page and output is None:
         output = path.with_suffix(".html")
     suffix = output.suffix.lower() if output is not None else ""
@@ -86,12 +96,14 @@ def command(
     if as_json:
         from fitdoctor.report.machine import to_text
 
-        write(sys.stdout, to_text(judged.diagnosis))
+        write(sys.stdout, of_ranks.to_text() if of_ranks else to_text(judged.diagnosis))
     if not judged.diagnosis.workloads:
         raise no_training(judged.diagnosis)
     if open_page and output is not None:
         _open(output)
     if not as_json and output is None and tensorboard is None:
+        if of_ranks is not None:
+            write(sys.stdout, of_ranks.table())
         show(judged.diagnosis, sys.stdout, color=color, verbose=verbose)
 
 

@@ -77,14 +77,25 @@ def command(
     """
     from fitdoctor.cli import show_error
     from fitdoctor.launch.launcher import end_like
+    from fitdoctor.launch.ranks import own_rank
 
     check_target(script)
     choice = Choice(select, ignore, no_source)
     if select or ignore:
         choice.rules()  # a code that is not known is refused before the run
     outputs = checked_outputs(output, json_output, force=force)
+    rank = own_rank()
+    if rank is not None:
+        # A probe on one rank would leave the others waiting, and so would its end.
+        keep_running = no_probes = True
+        verbosity["quiet"] = verbosity["quiet"] or rank.number > 0
     options = RunOptions(budget_s=budget, keep_running=keep_running, probes=not no_probes)
     shown = Verbosity(**verbosity)
+    if rank is not None:
+        shown.say(
+            f"rank {rank.number} of {rank.world}: each process is recorded to its end, without "
+            "probes; fitdoctor report --ranks compares them"
+        )
     trials = None if no_trials or no_probes or keep_running else backends
     recording, outcome = record(
         script, options, shown, trials=trials, try_cures=True, folder=output_dir

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fitdoctor.contract.codec import BadValue, Record, as_text, decode, decode_known
+from fitdoctor.contract.host_looks import HostLook
 from fitdoctor.contract.lines import (
     CallbacksLine,
     EventLine,
@@ -28,7 +29,6 @@ from fitdoctor.contract.records import (
     Event,
     EventDetail,
     Header,
-    HostLook,
     KerasFacts,
     Machine,
     ProbeRun,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 
 from fitdoctor.contract.codec import BadValue, Signed, decode
-from fitdoctor.contract.records import CallbackTotal, CallRow, HostLook, HostPlace, Raw, StepBlock
+from fitdoctor.contract.host_looks import HostLook, HostPlace
+from fitdoctor.contract.records import CallbackTotal, CallRow, Raw, StepBlock
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fitdoctor.contract.codec import Signed
+from fitdoctor.contract.host_looks import HostLook
 from fitdoctor.contract.results import Evidence, Result
 
 SCHEMA = 2
@@ -37,6 +38,10 @@ class Header:
     cwd: str | None = None
     python: str | None = None
     started_unix_ns: int | None = None
+    # Of a launch of several processes.
+    rank: int | None = None
+    world_size: int | None = None
+    launch: str | None = None  # tells it from other launches
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,9 @@ class Machine:
     python: str | None = None
     accelerators: tuple[Accelerator, ...] = ()
     accelerators_note: str | None = None
+    driver: str | None = None
+    driver_cuda: int | None = None  # the newest CUDA that it supports; 12040 is 12.4
+    gpus_on_bus: int | None = None  # NVIDIA's, whether or not a driver answers
 
 
 @dataclass(frozen=True)
@@ -229,24 +237,6 @@ class Unseen:
     file: str | None = None
     first: int | None = None
     last: int | None = None
-
-
-@dataclass(frozen=True)
-class HostPlace:
-    """A line of the user's that the script was at."""
-
-    file: str
-    line: int
-    function: str
-    package: str | None = None  # that the line had called; None: its own Python ran
-
-
-@dataclass(frozen=True)
-class HostLook:
-    """One look at the script's thread."""
-
-    t: int
-    place: HostPlace
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from fitdoctor.analysis.device_use import device_use
 from fitdoctor.analysis.health import not_measured, recording_health, workload_health
 from fitdoctor.analysis.input_line import input_line
 from fitdoctor.analysis.loops_inside import PART as LOOP_INSIDE
+from fitdoctor.analysis.missing_gpu import missing_gpu
 from fitdoctor.analysis.start_up import start_up
 from fitdoctor.analysis.step_rows import step_rows
 from fitdoctor.analysis.timeline import timeline
@@ -98,7 +99,7 @@ def _diagnosed(
     view = view_of(recording, workload)
     where = place_of(workload)
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
-        return _not_judged(workload, where, view)
+        return _not_judged(workload, where, view, _repairs(recording, workload))
     detected = [found for rule in rules if (found := rule.detect(view)) is not None]
     findings = ranked(with_trials(view, detected))
     sure = [calibrated(one) for one in one_cause_each(findings, rules)]
@@ -120,7 +121,11 @@ def _diagnosed(
         verdict=verdict,
         sentence=sentence,
         findings=findings,
-        health=tuple(_health(workload_health(view)) + why_not_judged(view, verdict)),
+        health=(
+            *_repairs(recording, workload),
+            *_health(workload_health(view)),
+            *why_not_judged(view, verdict),
+        ),
         joint_gain=joint_gain(
             costs.total, parts_with_contention(view), [*findings, *([plan] if plan else [])]
         ),
@@ -160,13 +165,13 @@ def _ceiling(view: View, findings: tuple[Finding, ...]) -> Ceiling | None:
 
 
 def _not_judged(
-    workload: RecordedWorkload, where: Where | None, view: View | None
+    workload: RecordedWorkload, where: Where | None, view: View | None, repairs: Sequence[Health]
 ) -> DiagnosedWorkload:
     steps = sum(len(block.t) * block.executions for block in workload.blocks)
     calls = len(workload.calls)
     seen = f"{steps} steps in {calls} call{'s' if calls != 1 else ''}"
     reason = f"too short to judge: {seen}; at least {MIN_STEADY_STEPS} after warm-up are needed"
-    health = [Health("warning", reason), *_health(workload.notes)]
+    health = [Health("warning", reason), *repairs, *_health(workload.notes)]
     return DiagnosedWorkload(
         kind=workload.kind,
         where=where,
@@ -216,6 +221,12 @@ def _own_cost(recording: Recording, workloads: list[DiagnosedWorkload]) -> float
 def _health(messages: Iterable[tuple[str, str]]) -> list[Health]:
     known: dict[str, Any] = {"info": "info", "warning": "warning", "error": "error"}
     return [Health(known.get(level, "info"), text) for level, text in messages]
+
+
+def _repairs(recording: Recording, workload: RecordedWorkload) -> list[Health]:
+    """A GPU that the backend cannot use."""
+    found = missing_gpu(recording.machine, recording.keras, workload)
+    return [] if found is None else [Health(found.level, found.message, found.command)]
 
 
 def _ended(recording: Recording) -> str:

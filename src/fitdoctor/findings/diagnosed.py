@@ -35,6 +35,7 @@ class Health:
 
     level: Level
     message: str
+    command: str = ""  # that repairs it
 
 
 @dataclass(frozen=True)

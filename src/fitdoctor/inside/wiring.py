@@ -15,6 +15,7 @@ from fitdoctor.contract.writer import Writer, record_of
 from fitdoctor.inside.cures import call_changes, overrides, served_source
 from fitdoctor.inside.import_hooks import ImportHooks
 from fitdoctor.inside.lab.examiner import Examiner
+from fitdoctor.inside.ledger.hang_watch import HangWatch
 from fitdoctor.inside.ledger.host_lines import HostLines
 from fitdoctor.inside.ledger.loop_watch import LoopWatch
 from fitdoctor.inside.ledger.recorder import Recorder
@@ -23,7 +24,14 @@ from fitdoctor.inside.proof.learning_watch import EveryStep, LearningWatch
 from fitdoctor.inside.proof.step_limit import LimitWatch
 from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.backends.choose import backend_named
-from fitdoctor.inside.seams.inputs import constructed, data_loader, hdf5, tf_stages
+from fitdoctor.inside.seams.inputs import (
+    constructed,
+    data_loader,
+    hdf5,
+    tf_stages,
+    worker_deaths,
+)
+from fitdoctor.inside.seams.legacy import keras2
 from fitdoctor.inside.seams.watch import (
     gradients,
     graph_clock,
@@ -69,7 +77,11 @@ def start(recording: str, options: RunOptions) -> Recorder:
         )
         lines = HostLines(recorder)
         recorder.patches.later(lines.stop)
-        hooks.when_imported("keras", lambda _: lines.start())
+        hangs = HangWatch(recorder)
+        recorder.patches.later(hangs.stop)
+        for package in ("keras", "tf_keras"):
+            hooks.when_imported(package, lambda _: lines.start())
+            hooks.when_imported(package, lambda _: hangs.start())
     hooks.when_imported(tensorflow_traces.TRACING_MODULE, traces.watch)
     hooks.when_imported(hdf5.MODULE, functools.partial(hdf5_reads.watch, recorder))
     _watch_frameworks(recorder, hooks)
@@ -165,6 +177,9 @@ _WATCHES: tuple[tuple[str, Callable[[Recorder, ModuleType], None]], ...] = (
     (constructed.PY_DATASET_MODULE, constructed.watch_py_datasets),
     ("keras", _on_keras),
     (tf_stages.DATASET_MODULE, tf_stages.watch_datasets),
+    (keras2.TRAINING_MODULE, keras2.watch_training),
+    (keras2.CALLBACKS_MODULE, keras2.watch_callbacks_of_keras2),
+    (worker_deaths.MODULE, worker_deaths.watch_worker_deaths),
     ("jax", jax_calls.watch_compiles),
     (jax_calls.LAYER_MODULE, jax_calls.watch_stateless_calls),
 )

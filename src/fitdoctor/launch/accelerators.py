@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
@@ -11,6 +12,10 @@ from fitdoctor.contract.codec import LARGEST
 from fitdoctor.contract.records import Accelerator, DeviceProcess, DeviceSample
 
 _MW_PER_W = 1_000
+PCI_FOLDER = Path("/sys/bus/pci/devices")
+NVIDIA = "0x10de"
+# PCI classes: display controllers, with and without a screen.
+DISPLAYS = ("0x0300", "0x0302")
 # Why a clock is held down, as NVML counts it. Idle clocks and clocks that someone set are no reason
 # to doubt a measurement, so they are not among these.
 HELD_DOWN = {
@@ -81,6 +86,19 @@ class Accelerators:
             for handle in self._handles
         )
 
+    def driver(self) -> tuple[str | None, int | None]:
+        """The driver's version, and the newest CUDA that it supports (12040 is 12.4)."""
+        if self.unavailable is not None:
+            return None, None
+        nvml = self._nvml
+
+        def version(_: Any) -> str:
+            found = nvml.nvmlSystemGetDriverVersion()
+            return found.decode() if isinstance(found, bytes) else str(found)
+
+        cuda = self._ask(lambda _: int(nvml.nvmlSystemGetCudaDriverVersion_v2()), None)
+        return self._ask(version, None), cuda
+
     def close(self) -> None:
         if self.unavailable is None:
             self._nvml.nvmlShutdown()
@@ -115,6 +133,21 @@ class Accelerators:
         # Many devices do not answer every question, and older bindings do not know all of them.
         except (self._nvml.NVMLError, AttributeError):
             return None
+
+
+def gpus_on_bus(folder: Path = PCI_FOLDER) -> int | None:
+    """NVIDIA's GPUs on the PCI bus, also without a driver; None where it cannot be read."""
+    if not folder.is_dir():
+        return None
+    count = 0
+    for device in folder.iterdir():
+        try:
+            vendor = (device / "vendor").read_text(encoding="ascii").strip()
+            kind = (device / "class").read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        count += vendor == NVIDIA and kind.startswith(DISPLAYS)
+    return count
 
 
 def _used_memory(process: Any) -> int | None:

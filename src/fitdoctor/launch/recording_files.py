@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import time
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,11 @@ _PATTERN = "????-??-??_??-??-??_*.rec"
 
 
 def create_recording(
-    script: str, *, now: datetime | None = None, folder: Path | None = None
+    script: str,
+    *,
+    now: datetime | None = None,
+    folder: Path | None = None,
+    keep: int = KEPT_RECORDINGS,
 ) -> Path:
     """Make a new, empty recording for a script or module and prune the oldest ones.
 
@@ -39,6 +44,7 @@ def create_recording(
         script: What is recorded; its name becomes part of the file's.
         now: The time in the file's name.
         folder: Where recordings live; `.fitdoctor` in the working directory if not given.
+        keep: How many recordings stay.
 
     Raises:
         OutputError: The folder cannot be written.
@@ -50,12 +56,25 @@ def create_recording(
         path = _create_unique(folder, f"{stamp}_{_stem(script)}")
     except OSError as error:
         raise _not_recordable(folder, error) from error
-    prune(folder)
+    prune(folder, keep)
     return path
 
 
-def begin(path: Path, script: Script, options: RunOptions, machine: Machine) -> None:
+def begin(
+    path: Path,
+    script: Script,
+    options: RunOptions,
+    machine: Machine,
+    launch: Mapping[str, int | str] | None = None,
+) -> None:
     """Write the first lines of a recording: what is run, where and with what.
+
+    Args:
+        path: The recording.
+        script: What is run.
+        options: Of the recorder.
+        machine: What it runs on.
+        launch: The header's fields of a launch of several processes.
 
     Raises:
         OutputError: The disk does not take them.
@@ -67,7 +86,7 @@ def begin(path: Path, script: Script, options: RunOptions, machine: Machine) -> 
         python=platform.python_version(),
         started_unix_ns=time.time_ns(),
     )
-    more = {"format": FORMAT, "schema": SCHEMA, "options": encode(options)}
+    more = {"format": FORMAT, "schema": SCHEMA, "options": encode(options), **(launch or {})}
     try:
         append(path, record_of("header", header, **more))
         append(path, record_of("machine", machine))

@@ -20,7 +20,7 @@ from fitdoctor.contract.limits import NS_PER_S
 from fitdoctor.contract.records import Machine, Sample
 from fitdoctor.contract.writer import append, record_of
 from fitdoctor.inside.ledger.cgroup import own_cgroup
-from fitdoctor.launch.accelerators import Accelerators
+from fitdoctor.launch.accelerators import Accelerators, gpus_on_bus
 
 PERIOD_S = 0.25
 # Finding the children means reading every process of the machine: once a second is enough.
@@ -35,6 +35,7 @@ def describe_machine(*, before_script: bool = True) -> Machine:
     """What the script runs on; once it runs, other users of a GPU look like the script."""
     cgroup = own_cgroup()
     accelerators = Accelerators()
+    driver, driver_cuda = accelerators.driver()
     machine = Machine(
         cpus=os.cpu_count(),
         affinity=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
@@ -43,6 +44,9 @@ def describe_machine(*, before_script: bool = True) -> Machine:
         cgroup_memory_bytes=cgroup.memory_limit_bytes(),
         accelerators=accelerators.describe(processes=before_script),
         accelerators_note=accelerators.unavailable,
+        driver=driver,
+        driver_cuda=driver_cuda,
+        gpus_on_bus=gpus_on_bus(),
         platform=platform.platform(),
         python=platform.python_version(),
     )

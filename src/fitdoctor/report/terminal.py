@@ -165,6 +165,8 @@ def _health(health: tuple[Health, ...]) -> Iterator[RenderableType]:
     for item in dict.fromkeys(health):
         word, style = HEALTH_WORDS[item.level]
         yield Padding(Text.assemble((f"{word} ", style), clean(item.message)), (0, 0, 0, 2))
+        for command in item.command.splitlines():
+            yield Padding(Text(clean(command)), (0, 0, 0, 4))
 
 
 def _workload(

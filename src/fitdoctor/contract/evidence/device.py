@@ -22,6 +22,11 @@ class DeviceFacts:
     peak_bytes: int | None = None
     memory_bytes: int | None = None
     memory_retries: int | None = None
+    # What the installation is, where Keras computes on the CPU.
+    package: str | None = None  # with its version
+    build_cuda: str | None = None  # the CUDA that it was built for
+    visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES
+    platforms: str | None = None  # JAX_PLATFORMS
 
 
 @result("device")

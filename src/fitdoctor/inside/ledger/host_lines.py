@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from fitdoctor.contract.codec import encode
-from fitdoctor.contract.records import HostPlace
+from fitdoctor.contract.host_looks import HostPlace
 from fitdoctor.inside.ledger.callsite import is_user_file
 from fitdoctor.inside.ledger.recorder import Recorder
 

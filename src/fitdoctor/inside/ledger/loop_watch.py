@@ -121,6 +121,7 @@ class Loop:
         if self.body_begin is None:
             return
         begin = self.body_begin
+        self.recorder.alive_ns = now
         step = now - begin if self._function_ns is None else self._function_ns
         self.body_begin = self._function_ns = None
         self._fired.clear()

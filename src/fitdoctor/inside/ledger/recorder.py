@@ -59,6 +59,8 @@ class Recorder:
         self.workloads: dict[tuple[str, str, int], Workload] = {}
         self.ends_script = False  # after its examination; set by who examines
         self.first_step_ns: int | None = None
+        # When a call began or a step ended last; read by a thread that looks for hangs.
+        self.alive_ns: int | None = None
         self.backend = "unknown"
         # Reads the input wait that TensorFlow's compiled step has accumulated since
         # the last read; set by the backend that has such a clock.

@@ -45,6 +45,7 @@ class Call:
         self.number = workload.calls
         self.is_validation = kind == "evaluate" and bool(arguments.get("_use_cached_eval_dataset"))
         self.begin = recorder.clock() if begin is None else begin
+        recorder.alive_ns = self.begin
         self.first_step: int | None = None
         self._first_step_end: int | None = None
         self.waited_for_iterators = 0
@@ -106,6 +107,7 @@ class Call:
             if self.kind == "fit" and self.recorder.first_step_ns is None:
                 # Tracing and compiling may take half a minute: the budget is for what comes after.
                 self.recorder.first_step_ns = end
+        self.recorder.alive_ns = end
         wait, self.wait = self.wait, 0
         callbacks, self.callbacks = self.callbacks, 0
         # Keras may have asked for the first batch before: then its wait lies outside the step.
@@ -236,6 +238,8 @@ class Call:
         """
         self.unwatch_steps()
         self.release()
+        # Inside another call the next step of that one counts.
+        self.recorder.alive_ns = None if self.parent is None else self.recorder.clock()
         self._flush_steps()
         end = self.recorder.clock() if self._stopped is None else self._stopped
         duration = end - self.begin - self.paused

@@ -88,7 +88,10 @@ def _functions(callback: Any, hook: str) -> list[Any]:
 
 
 def _is_base(function: Any) -> bool:
-    return str(getattr(function, "__module__", "")) == "keras.src.callbacks.callback"
+    module = str(getattr(function, "__module__", ""))
+    if module == "tf_keras.src.callbacks":  # Keras 2 has all callbacks in one module
+        return str(getattr(function, "__qualname__", "")).startswith("Callback.")
+    return module == "keras.src.callbacks.callback"
 
 
 def _place_of(callback: Any, hook: str) -> tuple[str | None, int | None]:

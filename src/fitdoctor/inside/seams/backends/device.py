@@ -9,12 +9,13 @@ from typing import Any
 
 from fitdoctor.contract.evidence.device import DeviceFacts
 from fitdoctor.inside.seams.backends import batches
+from fitdoctor.inside.seams.backends.installed_build import with_build
 
 
 def device_facts(backend: str) -> DeviceFacts:
     """Kind (cpu or gpu), name, and bytes in use and in all, as the framework reports them."""
     facts = {"tensorflow": _tensorflow, "jax": _jax, "torch": _torch}[backend]()
-    return replace(facts, replicas=_replicas())
+    return with_build(backend, replace(facts, replicas=_replicas()))
 
 
 def _replicas() -> int:

@@ -43,7 +43,7 @@ def watch_trainer(recorder: Recorder, backend: str, module: ModuleType) -> None:
     _, trainer_name, iterator_name = TRAINERS[backend]
     trainer = getattr(module, trainer_name)
     for name in CALLS:
-        recorder.patches.replace(trainer, name, functools.partial(_recorded, recorder, name))
+        recorder.patches.replace(trainer, name, functools.partial(recorded, recorder, name))
     iterator = getattr(module, iterator_name)
     around = recorder.patches.around
     around(iterator, "__init__", functools.partial(_captured_iterator, recorder))
@@ -73,7 +73,8 @@ def watch_compile(recorder: Recorder, module: ModuleType) -> None:
     recorder.patches.around(module.Trainer, "compile", compile_)
 
 
-def _recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def recorded(recorder: Recorder, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """The call with its ledger around it."""
     signature = inspect.signature(original)
 
     @functools.wraps(original)

@@ -1,0 +1,1 @@
+"""Seams of what came before Keras 3."""
