@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -99,9 +100,11 @@ def _diagnosed(
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
         return _not_judged(workload, where, view)
     detected = [found for rule in rules if (found := rule.detect(view)) is not None]
-    findings = ranked(with_trials(workload, detected))
+    warnings = [_warning(one) for one in detected if one.is_warning]
+    slow = [one for one in detected if not one.is_warning]
+    findings = ranked(with_trials(workload, slow))
     sure = [calibrated(one) for one in one_cause_each(findings, rules)]
-    listed = by_run_gain(with_run_gains(recording, view, sure))
+    listed = by_run_gain(with_run_gains(view, sure))
     findings = tuple(one for one in listed if not one.is_option)
     account = account_of(view, findings)
     verdict, sentence = verdict_of(view, findings, account)
@@ -118,7 +121,7 @@ def _diagnosed(
         verdict=verdict,
         sentence=sentence,
         findings=findings,
-        health=tuple(_health(workload_health(view)) + why_not_judged(view, verdict)),
+        health=(*warnings, *_health(workload_health(view)), *why_not_judged(view, verdict)),
         joint_gain=joint_gain(costs.total, parts_with_contention(view), findings),
         total_ns=_total_with_what_it_waits_for(view),
         not_measured=tuple(not_measured(workload)),
@@ -206,6 +209,16 @@ def _own_cost(recording: Recording, workloads: list[DiagnosedWorkload]) -> float
 def _health(messages: Iterable[tuple[str, str]]) -> list[Health]:
     known: dict[str, Any] = {"info": "info", "warning": "warning", "error": "error"}
     return [Health(known.get(level, "info"), text) for level, text in messages]
+
+
+def _warning(finding: Finding) -> Health:
+    """What a rule found that takes no time yet."""
+    place = finding.where
+    at = (
+        "" if place is None or place.line < 1 else f" ({os.path.basename(place.file)}:{place.line})"
+    )
+    text = f"{finding.name} ({finding.rule}): {finding.message}{at}; {finding.cure.summary}"
+    return Health("warning", text, finding.rule)
 
 
 def _ended(recording: Recording) -> str:
