@@ -28,6 +28,7 @@ OPTIONAL = (
     "needs",
     "devices",
     "option",
+    "warning",
 )
 
 
@@ -72,6 +73,7 @@ class Case:
     needs: str = ""  # "gpu": skipped where there is none
     devices: str = ""  # what `fitdoctor devices` is to advise for the same script
     option: str = ""  # what is to be offered below a healthy verdict
+    warning: str = ""  # the rule that is to warn beside a healthy verdict
 
     @property
     def is_healthy(self) -> bool:
@@ -136,6 +138,7 @@ def load_case(folder: Path) -> Case:
         needs=_one_of(path, {"needs": "", **data}, "needs", NEEDS),
         devices=_one_of(path, {"devices": "", **data}, "devices", DEVICES),
         option=_text(path, data, "option") if "option" in data else "",
+        warning=_text(path, data, "warning") if "warning" in data else "",
     )
     _check_consistency(path, case)
     return case

@@ -27,6 +27,7 @@ class Training:
         self.recorder = SimpleNamespace(
             clock=lambda: self.now,
             first_step_ns=0,
+            backend="torch",
             calls=[],
             workloads={1: self.workload},
             progress=lambda *words: None,
