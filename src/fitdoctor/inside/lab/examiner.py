@@ -86,7 +86,8 @@ class Examiner:
         self._announce()
         if call.kind != "fit" or len(self._recorder.calls) != 1:
             return
-        self._look_at_memory(call.workload, call.workload.steps + call.steps, call.epochs)
+        before = call.workload
+        self._look_at_memory(before, before.steps + call.steps, before.calls + call.epochs)
         if not call.workload.probed and self._budget.fit_is_full(call):
             call.workload.probed = True
             with self._budget.examining():
@@ -102,7 +103,7 @@ class Examiner:
         if self._recorder.calls:
             return  # inside another call: part of its callbacks
         self._advance_watch(workload.number)
-        self._look_at_memory(workload, workload.steps, workload.calls)
+        self._look_at_memory(workload, workload.steps, workload.calls + call.epochs)
         is_worth = self._budget.is_worth_sweep if self._sweep else self._budget.is_worth
         if not workload.probed and is_worth(call):
             workload.probed = True

@@ -129,7 +129,7 @@ def _until(full: int | None, view: View) -> str:
     planned = (
         view.planned_steps if view.recorded.kind == "fit" and view.passes is not None else None
     )
-    of = f" of {planned:,} planned" if planned is not None else ""
+    of = f" ({planned:,} are planned)" if planned is not None else ""
     return f" and is full at step {full:,}{of}"
 
 
