@@ -61,6 +61,7 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         validations=validations,
         lines=host_lines(recording, workload),
         beginning=beginning_of(recording, workload),
+        keras_version=recording.keras.version,
     )
 
 

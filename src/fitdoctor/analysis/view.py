@@ -44,6 +44,7 @@ class View(EvidenceView):
     inner: tuple[RecordedWorkload, ...] = ()  # calls of Keras that it makes itself, in callbacks
     validations: tuple[RecordedWorkload, ...] = ()  # lines of evaluate between a loop's steps
     lines: tuple[HostLine, ...] = ()  # the user's other lines while its calls ran, with shares
+    keras_version: str | None = None
     beginning: Beginning | None = None  # up to the end of the first step, from the process's start
 
     @property
