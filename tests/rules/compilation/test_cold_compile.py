@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fitdoctor.contract.evidence.compile_cache import CompileCache, WarmStart
+from fitdoctor.cures.draft import Draft
+from fitdoctor.cures.edit_engine import edited
 from fitdoctor.findings.edits import AddSetting
 from fitdoctor.rules.compilation.cold_compile import RULE
 from synthetic import event, fit_workload, view
@@ -82,3 +84,20 @@ def test_two_settings_before_the_imports() -> None:
         "JAX_COMPILATION_CACHE_DIR",
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS",
     ]
+
+
+def test_the_edits_make_the_page_s_use_instead() -> None:
+    finding = RULE.detect(started(13, CompileCache()))
+    assert finding is not None
+    draft = Draft("import keras\n\nkeras.Model().fit()\n")
+    for edit in finding.cure.edits:
+        draft = edited(draft, edit)
+    lines = draft.text.splitlines()
+    assert lines[-3:] == ["import keras", "", "keras.Model().fit()"]
+    assert set(lines[:-3]) == {
+        "import os",
+        'os.environ["JAX_COMPILATION_CACHE_DIR"] = os.path.expanduser("~/.cache/jax")',
+        'os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"',
+    }
+    compile(draft.text, "train.py", "exec")
+    assert lines[0] == "import os"
