@@ -6,10 +6,10 @@ without.
 
 ## Why it is slow
 With `dropout`, or with `return_attention_scores=True`, Keras computes the scores of all pairs of
-positions, their softmax and a random mask one after the other, and each is stored for the
-gradient. Without these it calls `ops.dot_product_attention`, which torch (and JAX and torch on a
-GPU) compute in one fused operation. Flash attention further wants half precision, heads of a size
-that the kernel knows, and no mask other than the causal one.
+positions, their softmax and a random mask one after the other, and stores each for the gradient.
+Without these it calls `ops.dot_product_attention`, which torch computes in one fused operation, as
+does JAX on a GPU. Elsewhere the random mask is saved. Flash attention further wants half precision,
+heads of a size that the kernel knows, and no mask other than the causal one.
 
 ## Evidence
 The same step with Keras's attention layers free to take the fused path (no attention dropout, no
