@@ -24,9 +24,11 @@ OPTIONAL = (
     "note",
     "script",
     "joint",
+    "whole",
     "needs",
     "devices",
     "option",
+    "warning",
 )
 
 
@@ -65,9 +67,13 @@ class Case:
     note: str = ""
     script: str = ""
     joint: bool = False
+    whole: bool = (
+        False  # the gain is of the whole process, start included; fixed.py runs once before
+    )
     needs: str = ""  # "gpu": skipped where there is none
     devices: str = ""  # what `fitdoctor devices` is to advise for the same script
     option: str = ""  # what is to be offered below a healthy verdict
+    warning: str = ""  # the rule that is to warn beside a healthy verdict
 
     @property
     def is_healthy(self) -> bool:
@@ -128,9 +134,11 @@ def load_case(folder: Path) -> Case:
         note=_text(path, data, "note") if "note" in data else "",
         script=_script(path, data),
         joint=_flag(path, data, "joint"),
+        whole=_flag(path, data, "whole"),
         needs=_one_of(path, {"needs": "", **data}, "needs", NEEDS),
         devices=_one_of(path, {"devices": "", **data}, "devices", DEVICES),
         option=_text(path, data, "option") if "option" in data else "",
+        warning=_text(path, data, "warning") if "warning" in data else "",
     )
     _check_consistency(path, case)
     return case

@@ -51,6 +51,7 @@ def judge(case: Case, diagnosis: Diagnosis, real: Gain | None) -> Judgement:
     predicted = _predicted(case, diagnosis.report, workloads, findings)
     if case.is_healthy:
         reasons = (*_false_alarms(workloads), *_missing_option(case, workloads))
+        reasons += tuple(_wrong_warnings(case, workloads))
     else:
         reasons = tuple(_errors(case, workloads, findings, predicted, real))
     return Judgement(found, predicted, reasons)
@@ -125,6 +126,15 @@ def _false_alarms(workloads: list[dict[str, Any]]) -> Iterator[str]:
     # No finding because nothing was examined is no verdict on the script's health.
     if all(workload.get("verdict") == "not-judged" for workload in workloads):
         yield "not judged"
+
+
+def _wrong_warnings(case: Case, workloads: list[dict[str, Any]]) -> Iterator[str]:
+    """Rules that warn of what takes no time yet."""
+    health = [one for workload in workloads for one in workload.get("health", [])]
+    warned = {one["rule"] for one in health if one.get("rule")}
+    if case.warning and case.warning not in warned:
+        yield f"{case.warning} does not warn"
+    yield from (f"false alarm: {rule} warns" for rule in sorted(warned - {case.warning}))
 
 
 def _missing_option(case: Case, workloads: list[dict[str, Any]]) -> Iterator[str]:

@@ -60,6 +60,7 @@ _replace("fitdoctor.diagnosis", diagnose=diagnose)
 _replace("fitdoctor.rules", all_rules=all_rules)
 # Without a training there is no source to change and try.
 _replace("fitdoctor.trials.cured_text", try_cures=lambda *_: None)
+_replace("fitdoctor.trials.warm_start", try_warm_start=lambda *_: None)
 
 if __name__ == "__main__":
     from fitdoctor.cli import main

@@ -27,6 +27,7 @@ class Training:
         self.recorder = SimpleNamespace(
             clock=lambda: self.now,
             first_step_ns=0,
+            backend="torch",
             calls=[],
             workloads={1: self.workload},
             progress=lambda *words: None,
@@ -57,7 +58,9 @@ class Training:
     def call(self, kind: str, seconds: float, steps: int = 1) -> None:
         """One call from the line, up to its return."""
         self.workload.kind = kind
-        call = SimpleNamespace(kind=kind, workload=self.workload, begin=self.now, steps=steps)
+        call = SimpleNamespace(
+            kind=kind, workload=self.workload, begin=self.now, steps=steps, epochs=1
+        )
         self.now += int(seconds * S)
         self.workload.total_ns += int(seconds * S)
         self.workload.calls += 1

@@ -78,7 +78,9 @@ def test_the_contract() -> None:
     assert report["script"] == {"path": "train.py", "argv": ["--epochs", "1"]}
     keras = {"version": "3.15.1", "backend": "tensorflow", "backend_version": None}
     assert report["keras"] == keras
-    assert report["health"] == [{"level": "error", "message": "stopped early", "command": ""}]
+    assert report["health"] == [
+        {"level": "error", "message": "stopped early", "command": "", "rule": None}
+    ]
     assert report["joint_gain"] == {"ratio": 2.6, "low": 2.1, "high": 2.9}
     (workload,) = report["workloads"]
     assert workload["kind"] == "fit"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from fitdoctor.analysis.beginning import beginning_of
 from fitdoctor.analysis.costs import Costs
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.fit_costs import fit_costs
@@ -59,6 +60,8 @@ def view_of(recording: Recording, workload: RecordedWorkload) -> View | None:
         inner=tuple(one for one in recording.workloads if one.parent == workload.number),
         validations=validations,
         lines=host_lines(recording, workload),
+        beginning=beginning_of(recording, workload),
+        keras_version=recording.keras.version,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fitdoctor.analysis.asynchronous import as_computed
+from fitdoctor.analysis.beginning import Beginning
 from fitdoctor.analysis.costs import Costs
 from fitdoctor.analysis.estimate import from_windows
 from fitdoctor.analysis.evidence_view import EvidenceView
@@ -43,6 +44,8 @@ class View(EvidenceView):
     inner: tuple[RecordedWorkload, ...] = ()  # calls of Keras that it makes itself, in callbacks
     validations: tuple[RecordedWorkload, ...] = ()  # lines of evaluate between a loop's steps
     lines: tuple[HostLine, ...] = ()  # the user's other lines while its calls ran, with shares
+    keras_version: str | None = None
+    beginning: Beginning | None = None  # up to the end of the first step, from the process's start
 
     @property
     def is_length_known(self) -> bool:

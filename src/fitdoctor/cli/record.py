@@ -91,11 +91,13 @@ def _try_settings(
     from fitdoctor.contract.reader import read_recording
     from fitdoctor.trials.fresh_process import run_trial
     from fitdoctor.trials.suspicion import suspected
+    from fitdoctor.trials.warm_start import try_warm_start
 
     try:
         seen = read_recording(recording)
         for trial in suspected(seen, backends):
             run_trial(recording, seen, command, trial, verbosity.say)
+        try_warm_start(recording, seen, command, verbosity.say)
     except FitdoctorError as error:  # the report that follows says what is wrong with it
         verbosity.say(f"no settings were tried: {error.message}")
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fitdoctor.analysis.start_up import process_start_ns
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.cure_trial import CureTrial
-from fitdoctor.contract.records import Recording
 from fitdoctor.findings.finding import Finding
 from fitdoctor.findings.rounds import longest
 from fitdoctor.intervals import Interval
@@ -41,25 +39,19 @@ class PlannedRun:
         return Interval(*map(ratio, (finding.gain.value, finding.gain.low, finding.gain.high)))
 
 
-def planned_run(recording: Recording, view: View) -> PlannedRun | None:
+def planned_run(view: View) -> PlannedRun | None:
     """None where it is not known how long the script trains, or when it began."""
-    begin = process_start_ns(recording)
-    first = [block.t[0] + block.step[0] for block in view.recorded.blocks if block.t]
-    alone = sum(one.parent is None for one in recording.workloads) == 1
-    per_epoch = view.steps_per_epoch
-    if view.recorded.kind != "fit" or not alone or begin is None or not first:
+    beginning, per_epoch = view.beginning, view.steps_per_epoch
+    if view.recorded.kind != "fit" or beginning is None:
         return None
     if per_epoch is None or view.passes is None:
         return None
-    start = min(first) - begin
-    if start <= 0:
-        return None  # of two clocks, or damaged
-    return PlannedRun(start, view.costs.total.value, view.planned_steps, per_epoch)
+    return PlannedRun(beginning.ns, view.costs.total.value, view.planned_steps, per_epoch)
 
 
-def with_run_gains(recording: Recording, view: View, findings: Sequence[Finding]) -> list[Finding]:
+def with_run_gains(view: View, findings: Sequence[Finding]) -> list[Finding]:
     """The findings with what they are worth for the whole run, where that is known."""
-    run = planned_run(recording, view)
+    run = planned_run(view)
     return list(findings) if run is None else [_with_run_gain(run, view, one) for one in findings]
 
 

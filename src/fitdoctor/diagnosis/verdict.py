@@ -54,6 +54,7 @@ _SENTENCES: dict[str, str] = {
 _OF_RULES: dict[str, str] = {
     "CB002": "Validation takes the time: one {unit} takes {step}.",
     "EN011": "The other processes wait for this one: one {unit} takes {step}.",
+    "CO005": "Compiling takes much of the run, and nothing keeps it: one {unit} takes {step}.",
     "EN004": "Training becomes slower and slower: one {unit} takes {step} by now.",
     "HO005": "Your own code around the step takes the time: one {unit} takes {step}.",
     "HO006": "Host and device take turns: one {unit} takes {step}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -101,9 +102,11 @@ def _diagnosed(
     if view is None or view.costs.steady_steps < MIN_STEADY_STEPS:
         return _not_judged(workload, where, view, _repairs(recording, workload))
     detected = [found for rule in rules if (found := rule.detect(view)) is not None]
-    findings = ranked(with_trials(view, detected))
+    warnings = [_warning(one) for one in detected if one.is_warning]
+    slow = [one for one in detected if not one.is_warning]
+    findings = ranked(with_trials(view, slow))
     sure = [calibrated(one) for one in one_cause_each(findings, rules)]
-    listed = by_run_gain(with_run_gains(recording, view, sure))
+    listed = by_run_gain(with_run_gains(view, sure))
     findings = tuple(one for one in listed if not one.is_option)
     plan = _input_plan(recording, view, findings)
     account = account_of(view, findings)
@@ -123,6 +126,7 @@ def _diagnosed(
         findings=findings,
         health=(
             *_repairs(recording, workload),
+            *warnings,
             *_health(workload_health(view)),
             *why_not_judged(view, verdict),
         ),
@@ -227,6 +231,16 @@ def _repairs(recording: Recording, workload: RecordedWorkload) -> list[Health]:
     """A GPU that the backend cannot use."""
     found = missing_gpu(recording.machine, recording.keras, workload)
     return [] if found is None else [Health(found.level, found.message, found.command)]
+
+
+def _warning(finding: Finding) -> Health:
+    """What a rule found that takes no time yet."""
+    place = finding.where
+    at = (
+        "" if place is None or place.line < 1 else f" ({os.path.basename(place.file)}:{place.line})"
+    )
+    text = f"{finding.name} ({finding.rule}): {finding.message}{at}; {finding.cure.summary}"
+    return Health("warning", text, rule=finding.rule)
 
 
 def _ended(recording: Recording) -> str:

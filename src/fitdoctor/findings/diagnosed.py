@@ -31,11 +31,12 @@ Level = Literal["info", "warning", "error"]
 
 @dataclass(frozen=True)
 class Health:
-    """Something the reader must know before trusting the numbers."""
+    """Something the reader must know before trusting the numbers, or before training on."""
 
     level: Level
     message: str
     command: str = ""  # that repairs it
+    rule: str | None = None  # the code, where a rule has a page on it
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,8 @@ class Finding:
     run_gain: Interval | None = None
     # Nothing is wrong: another model, or another training, that would take less time.
     is_option: bool = False
+    # It takes no time yet: said beside the findings, and no gain is promised.
+    is_warning: bool = False
     # The changed script itself ran, in a fresh process; other trials change one thing in the
     # process that is examined.
     script_ran: bool = False

@@ -83,6 +83,7 @@ class Rule(abc.ABC):
         evidence: Mapping[str, EvidenceValue] | None = None,
         how: How = "modelled",
         scope: Scope = "step",
+        is_warning: bool = False,
     ) -> Finding:
         """What every finding repeats: code, name, place of the workload, gain from what is saved.
 
@@ -97,6 +98,7 @@ class Rule(abc.ABC):
             evidence: the numbers that the finding rests on.
             how: the gain is known.
             scope: of what it is a gain.
+            is_warning: it takes no time yet.
         """
         saved = dict(saves or {})
         if predicted is None:
@@ -113,6 +115,7 @@ class Rule(abc.ABC):
             partly=partly,
             how=how,
             scope=scope,
+            is_warning=is_warning,
         )
 
 

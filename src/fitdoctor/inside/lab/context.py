@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from fitdoctor.contract.evidence.loading import LoaderAlone
+from fitdoctor.contract.evidence.memory import MemoryWhileTraining
 from fitdoctor.contract.evidence.step import FrozenBatch, StepAlone
 from fitdoctor.contract.evidence.timing import Timed
 from fitdoctor.contract.results import recorded_name
@@ -48,6 +49,7 @@ class Context:
     why_no_trial: str = "the training step was not seen"
     live_source: LiveSource | None = None  # what a loop reads that cannot be read again
     keep_running: bool = False  # the script continues after the examination
+    memory: MemoryWhileTraining | None = None  # between the steps so far
     batch: Any = None  # the frozen batch, set by the probe that finds `FrozenBatch`
     results: dict[str, object] = field(default_factory=dict)  # by recorded name
     _shared: dict[str, object] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fitdoctor.contract.codec import encode
+from fitdoctor.contract.evidence.memory import MemoryWhileTraining
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.groups import is_group
 from fitdoctor.contract.limits import NS_PER_S
@@ -16,7 +17,9 @@ from fitdoctor.inside.lab.budget import WORTH_CALL_NS, Budget
 from fitdoctor.inside.lab.context import Context
 from fitdoctor.inside.lab.group_watch import GroupWatch, watch_group
 from fitdoctor.inside.lab.loop_examination import LoopExamination
+from fitdoctor.inside.lab.memory_watch import MemoryWatch
 from fitdoctor.inside.lab.probe import Subject
+from fitdoctor.inside.lab.progress_words import ROUND, probing, recording
 from fitdoctor.inside.lab.recording import refuse, run_and_record
 from fitdoctor.inside.lab.scheduler import Scheduler
 from fitdoctor.inside.ledger import own_cost
@@ -57,6 +60,7 @@ class Examiner:
         """`sweep` tries batch sizes on this device instead of all probes."""
         self._recorder = recorder
         self._budget = Budget(recorder, budget_s)
+        self._memory = MemoryWatch()
         self._sweep = sweep
         self._keep_running = keep_running
         recorder.ends_script = not keep_running
@@ -82,6 +86,8 @@ class Examiner:
         self._announce()
         if call.kind != "fit" or len(self._recorder.calls) != 1:
             return
+        before = call.workload
+        self._look_at_memory(before, before.steps + call.steps, before.calls + call.epochs)
         if not call.workload.probed and self._budget.fit_is_full(call):
             call.workload.probed = True
             with self._budget.examining():
@@ -96,7 +102,8 @@ class Examiner:
         workload = call.workload
         if self._recorder.calls:
             return  # inside another call: part of its callbacks
-        self._advance_watch(workload)
+        self._advance_watch(workload.number)
+        self._look_at_memory(workload, workload.steps, workload.calls + call.epochs)
         is_worth = self._budget.is_worth_sweep if self._sweep else self._budget.is_worth
         if not workload.probed and is_worth(call):
             workload.probed = True
@@ -114,6 +121,7 @@ class Examiner:
         """An iteration of a hand-written loop has ended."""
         self._announce()
         self._remember(loop)
+        self._look_at_memory(loop.workload, loop.workload.steps, loop.passes)
         examination = self._loop_examinations.get(loop.workload.number)
         if examination is not None:
             if examination.advance():
@@ -128,17 +136,24 @@ class Examiner:
             return
         loop.workload.probed = True
         if not self.examines:
-            self._end_unless_kept()
-            return
+            return self._end_unless_kept()
         self._announce_probes(loop.workload)
         loop.workload.flush_steps()
         examination = self._loop_examinations[loop.workload.number] = self._loop_examination(loop)
         examination.advance()
 
     def _loop_examination(self, loop: Loop) -> LoopExamination:
-        return LoopExamination(
-            self._recorder, self._backend(), loop, self._hdf5, keep_running=self._keep_running
-        )
+        memory, keeps = self._memory_of(loop.workload), self._keep_running
+        given = (self._recorder, self._backend(), loop, self._hdf5, memory)
+        return LoopExamination(*given, keep_running=keeps)
+
+    def _look_at_memory(self, workload: Workload, steps: int, epoch: int) -> None:
+        """Until it is examined: probes use memory too."""
+        if self.examines and not workload.probed:
+            self._memory.look(workload.number, self._recorder.backend, steps, epoch)
+
+    def _memory_of(self, workload: Workload) -> MemoryWhileTraining | None:
+        return self._memory.found(workload.number, self._recorder.backend)
 
     def on_exit(self) -> None:
         """The script has ended; loops that ended too soon are examined as far as possible."""
@@ -159,12 +174,11 @@ class Examiner:
                 examination.examine_ended()
 
     def _remember(self, loop: Loop) -> None:
-        if loop in self._loops:
-            return
         if not self._loops:
             # Registered now, so that it runs before what the backend does at exit.
             atexit.register(self.on_exit)
-        self._loops.append(loop)
+        if loop not in self._loops:
+            self._loops.append(loop)
 
     # -- what is examined ----------------------------------------------------------
 
@@ -207,10 +221,9 @@ class Examiner:
         if watch is not None:
             self._group_watches[call.workload.number] = watch
 
-    def _advance_watch(self, workload: Workload) -> None:
-        watch = self._group_watches.get(workload.number)
-        if watch is not None and watch.called():
-            del self._group_watches[workload.number]
+    def _advance_watch(self, number: int) -> None:
+        if number in self._group_watches and self._group_watches[number].called():
+            del self._group_watches[number]
 
     def _context(self, call: Call, subject: Subject, **more: Any) -> Context:
         self._announce_probes(call.workload)
@@ -220,6 +233,7 @@ class Examiner:
             subject=subject,
             workload=call.workload,
             call=call,
+            memory=self._memory_of(call.workload),
             **more,
         )
 
@@ -237,12 +251,8 @@ class Examiner:
         elapsed = self._budget.elapsed_ns()
         if self._recorder.first_step_ns is None or elapsed < self._next_announcement:
             return
-        most = self._budget.recording_ns // NS_PER_S
-        seconds = elapsed // NS_PER_S
-        if not self._next_announcement:
-            text = f"recording training for up to {most} s, then a few probes"
-        else:
-            text = f"recording {seconds} of at most {most} s"
+        most, seconds = self._budget.recording_ns // NS_PER_S, elapsed // NS_PER_S
+        text = recording(seconds, most, is_first=not self._next_announcement)
         self._next_announcement = elapsed + ANNOUNCE_EVERY_NS
         if seconds < most and not self._measured_own_cost:
             self._recorder.progress("recording", text)
@@ -252,14 +262,8 @@ class Examiner:
             self._measured_own_cost = True
             cost = own_cost.nanoseconds_per_step()
             self._recorder.writer.write({"k": "overhead", "ns_per_step": cost})
-        place = workload.place
-        where = f" at line {place.line}" if place else ""
         seconds = self._budget.elapsed_ns() / NS_PER_S
-        self._recorder.progress(
-            "probing",
-            f"recorded {seconds:.0f} s; probing the {workload.kind}{where} "
-            "(frozen batch, loader alone, settings)",
-        )
+        self._recorder.progress("probing", probing(workload.kind, workload.place, seconds))
 
     def _end_after_a_round(self, workload: Workload, *, is_seen: bool) -> None:
         """End, but not before what the loop around this line does in a round was seen once."""
@@ -267,8 +271,7 @@ class Examiner:
             self._end_unless_kept()
         elif not self._waits_for_a_round:
             self._waits_for_a_round = True
-            text = "this line is inside a loop of your script: watching one round of it"
-            self._recorder.progress("round", text)
+            self._recorder.progress("round", ROUND)
 
     def _end_unless_kept(self) -> None:
         """All there is to see was seen."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from fitdoctor.contract.evidence.loop import CompiledLoop
+from fitdoctor.contract.evidence.memory import MemoryWhileTraining
 from fitdoctor.contract.evidence.operations import Operations
 from fitdoctor.contract.evidence.step import FrozenBatch
 from fitdoctor.contract.limits import NS_PER_S
@@ -67,6 +68,7 @@ class LoopExamination:
         backend: Backend,
         loop: Loop,
         hdf5: Hdf5Reads,
+        memory: MemoryWhileTraining | None = None,
         *,
         keep_running: bool,
     ) -> None:
@@ -80,6 +82,7 @@ class LoopExamination:
             hdf5=hdf5,
             period_ns=loop.workload.total_ns / max(1, loop.workload.steps),
             keep_running=keep_running,
+            memory=memory,
         )
         self._recorder = recorder
         self._loop = loop

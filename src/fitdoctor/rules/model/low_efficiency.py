@@ -94,7 +94,7 @@ class LowEfficiency(Rule):
     explained_by = frozenset(
         {
             *("HO001", "HO002", "HO004", "CO001", "CO002", "CO004", "EN002", "EN003"),
-            *("MO001", "MO002", "MO003", "MO004", "MO005", "MO006", "MO007"),
+            *("MO001", "MO002", "MO003", "MO004", "MO005", "MO006", "MO007", "MO010"),
         }
     )
 

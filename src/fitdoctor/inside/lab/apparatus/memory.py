@@ -17,6 +17,11 @@ def available_bytes() -> int | None:
     return min((one for one in found if one is not None), default=None)
 
 
+def own_bytes() -> int | None:
+    """Memory of this process that no file stands for: pages of mapped files come and go."""
+    return _kilobytes("/proc/self/status", "RssAnon")
+
+
 def _of_machine() -> int | None:
     free = _kilobytes("/proc/meminfo", "MemAvailable")
     if free is not None:

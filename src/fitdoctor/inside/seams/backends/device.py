@@ -76,6 +76,23 @@ def _torch() -> DeviceFacts:
     )
 
 
+def bytes_in_use(backend: str) -> int | None:
+    """What tensors take on the accelerator now; None on a CPU, whose memory is the process's."""
+    framework = sys.modules.get(backend)
+    if framework is None:
+        return None
+    if backend == "torch":
+        cuda = framework.cuda
+        return int(cuda.memory_allocated()) if cuda.is_initialized() else None
+    if backend == "jax":
+        device = framework.devices()[0]
+        memory = device.memory_stats() if device.platform != "cpu" else None
+        return (memory or {}).get("bytes_in_use")
+    if not framework.config.list_logical_devices("GPU"):
+        return None
+    return int(framework.config.experimental.get_memory_info("GPU:0")["current"])
+
+
 def host_copy(batch: Any) -> Any:
     """The batch as NumPy arrays in the host's memory."""
     numpy = sys.modules["numpy"]
