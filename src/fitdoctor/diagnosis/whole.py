@@ -108,7 +108,7 @@ def _diagnosed(
     sure = [calibrated(one) for one in one_cause_each(findings, rules)]
     listed = by_run_gain(with_run_gains(view, sure))
     findings = tuple(one for one in listed if not one.is_option)
-    plan = _input_plan(recording, view, findings)
+    plan = _input_plan(view, findings)
     account = account_of(view, findings)
     verdict, sentence = verdict_of(view, findings, account)
     costs = view.costs
@@ -149,9 +149,9 @@ def _diagnosed(
     )
 
 
-def _input_plan(recording: Recording, view: View, findings: tuple[Finding, ...]) -> Finding | None:
+def _input_plan(view: View, findings: tuple[Finding, ...]) -> Finding | None:
     plan = input_plan(view, findings)
-    return None if plan is None else with_run_gains(recording, view, [calibrated(plan)])[0]
+    return None if plan is None else with_run_gains(view, [calibrated(plan)])[0]
 
 
 def _ceiling(view: View, findings: tuple[Finding, ...]) -> Ceiling | None:
