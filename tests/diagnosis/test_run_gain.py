@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
+from fitdoctor.analysis.build_view import view_of
 from fitdoctor.contract.records import Recording
 from fitdoctor.diagnosis.run_gain import PlannedRun, by_run_gain, with_run_gains
 from fitdoctor.findings.edits import Memoise, SetKeyword
@@ -14,7 +15,7 @@ from fitdoctor.findings.finding import Cure, Finding
 from fitdoctor.findings.place import Where
 from fitdoctor.intervals import Interval
 from fitdoctor.report.gain_words import run_words
-from synthetic import event, fit_workload, recording, restarted_epochs, view
+from synthetic import event, fit_workload, recording, restarted_epochs
 
 AT = Where("/user/train.py", 12)
 AT_ONCE = Cure("safe", "set it", (SetKeyword(AT, "fit", "workers", "4"),))
@@ -35,8 +36,9 @@ def planned(start_s: float = 1.0, epochs: int = 4, **more: object) -> Recording:
 
 
 def gains(made: Recording, *findings: Finding) -> list[Interval | None]:
-    seen = view(made.workloads[0])
-    return [one.run_gain for one in with_run_gains(made, seen, findings)]
+    seen = view_of(made, made.workloads[0])
+    assert seen is not None
+    return [one.run_gain for one in with_run_gains(seen, findings)]
 
 
 def test_unknown_where_the_start_was_not_seen() -> None:
