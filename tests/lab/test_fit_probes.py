@@ -131,7 +131,13 @@ def test_device_memory_that_ran_out_is_tried_with_part_of_the_batch() -> None:
 
 
 def test_a_model_on_several_devices_runs_no_step_of_ours() -> None:
-    assert asked(5, 5, spread=True) == ["input", "threads", "frozen_batch", "device"]
+    assert asked(5, 5, spread=True) == [
+        "compile_cache",
+        "input",
+        "threads",
+        "frozen_batch",
+        "device",
+    ]
 
 
 def test_validation_that_matters_is_tried_in_other_batches() -> None:
