@@ -43,6 +43,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     tables = {
         "overhead": _overhead,
         "casebook": _casebook,
+        "matrix": _matrix,
         "injected": _injected,
         "first_sight": _first_sight,
         "articles": claims_tables.articles,
@@ -134,6 +135,16 @@ def _casebook() -> str:
     ]
     head = "| case | cause | found | predicted gain | real gain | right |"
     return "\n".join([head, "|---|---|---|---|---|---|", *rows])
+
+
+def _matrix() -> str:
+    """What came of each Python, Keras and backend."""
+    rows = [
+        f"| {r['python']} | {r.get('keras_is') or r['keras']} "
+        f"| {r['backend']} {r.get('backend_is') or ''} | {r['failed'] or r['verdict']} |"
+        for r in _read("matrix.json")["rows"]
+    ]
+    return "\n".join(["| Python | Keras | backend | verdict |", "|---|---|---|---|", *rows])
 
 
 def _ratio(value: Any) -> str:
