@@ -107,7 +107,8 @@ def _injected() -> str:
         for r in data["rows"]
     ]
     head = "| backend | waste in the | kind | share of a step | share in the account |"
-    where = f"Measured on {data['date']} with {data['machine']['cpus']} cores."
+    newest = max(row["date"] for row in data["rows"])
+    where = f"Measured until {newest} with {data['machine']['cpus']} cores."
     return "\n".join([head, "|---|---|---|---|---|", *rows, "", where])
 
 
