@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # Stamps keep the set-up from running again while its inputs are unchanged.
 READY := $(VENV)/.ready
 
-.PHONY: demo test check casebook bench bench-cures calibration docs format clean
+.PHONY: demo test check casebook bench bench-cures calibration matrix docs format clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "fitdoctor needs Python 3.11 or newer, this is " + sys.version.split()[0])'
@@ -45,6 +45,10 @@ bench-cures: $(READY)
 
 calibration: $(READY)
 	$(BIN)/python -m benchmarks.calibration
+
+# Every supported Python, Keras and backend in an environment of its own: an hour, many gigabytes.
+matrix: $(READY)
+	$(BIN)/python -m benchmarks.matrix
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

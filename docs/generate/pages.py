@@ -43,6 +43,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     tables = {
         "overhead": _overhead,
         "casebook": _casebook,
+        "matrix": _matrix,
         "injected": _injected,
         "first_sight": _first_sight,
         "articles": claims_tables.articles,
@@ -106,7 +107,8 @@ def _injected() -> str:
         for r in data["rows"]
     ]
     head = "| backend | waste in the | kind | share of a step | share in the account |"
-    where = f"Measured on {data['date']} with {data['machine']['cpus']} cores."
+    newest = max(row["date"] for row in data["rows"])
+    where = f"Measured until {newest} with {data['machine']['cpus']} cores."
     return "\n".join([head, "|---|---|---|---|---|", *rows, "", where])
 
 
@@ -134,6 +136,16 @@ def _casebook() -> str:
     ]
     head = "| case | cause | found | predicted gain | real gain | right |"
     return "\n".join([head, "|---|---|---|---|---|---|", *rows])
+
+
+def _matrix() -> str:
+    """What came of each Python, Keras and backend."""
+    rows = [
+        f"| {r['python']} | {r.get('keras_is') or r['keras']} "
+        f"| {r['backend']} {r.get('backend_is') or ''} | {r['failed'] or r['verdict']} |"
+        for r in _read("matrix.json")["rows"]
+    ]
+    return "\n".join(["| Python | Keras | backend | verdict |", "|---|---|---|---|", *rows])
 
 
 def _ratio(value: Any) -> str:

@@ -23,7 +23,13 @@ from fitdoctor.inside.ledger import iterator_changes
 from fitdoctor.inside.seams.backends.model_state import state_variables
 from fitdoctor.inside.seams.inputs import constructed
 from fitdoctor.inside.seams.models.contexts import without_metrics
-from fitdoctor.inside.seams.watch import debug_checks, eager_switch, keras_trainer, outside_torch
+from fitdoctor.inside.seams.watch import (
+    debug_checks,
+    eager_switch,
+    entered_fit,
+    keras_trainer,
+    outside_torch,
+)
 
 held = []  # modules of seams/watch
 synced_in_fit = set()
@@ -40,6 +46,11 @@ class Watcher(keras.callbacks.Callback):
         synced_in_fit.add(getattr(model, "_jax_state_synced", None))
 
 
+class Late(keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        Late.found = entered_fit.entered_fit(self.model)
+
+
 iterator_changes.ITERATOR_WAIT_NS = -(10**12)  # every change of iterators is recorded
 keras.utils.set_random_seed(0)
 model = keras.Sequential([keras.layers.Dense(4), keras.layers.Dropout(0.5), keras.layers.Dense(1)])
@@ -47,7 +58,7 @@ model.compile("adam", "mse", metrics=["mae"])
 x, y = np.ones((64, 3), "float32"), np.ones((64, 1), "float32")
 callback = Watcher()
 history = model.fit(
-    x, y, batch_size=8, epochs=3, verbose=0, callbacks=[callback], validation_data=(x, y)
+    x, y, batch_size=8, epochs=3, verbose=0, callbacks=[callback, Late()], validation_data=(x, y)
 )
 model.fit(((x[:8], y[:8]) for _ in range(20)), steps_per_epoch=6, epochs=2, verbose=0)
 model.predict(x, verbose=0)
@@ -87,6 +98,12 @@ assert totals["Watcher"]["count"] == Watcher.seen == 24
 assert totals["Watcher"]["file"] == os.path.abspath(__file__)
 assert len([e for e in of("event") if e["name"] == "compile_call"]) == 1
 held += ["keras_trainer", "keras_callbacks"]
+
+# The frame of `Trainer.fit`, from which a callback that came late learns about the data.
+given, iterator = Late.found
+assert given["x"] is x and given["batch_size"] == 8 and given["epochs"] == 3, given
+assert iterator is Watcher.iterator and iterator is not None
+held.append("entered_fit")
 
 # Attributes of Keras's that it does not promise to keep.
 assert Watcher.iterator.data_adapter is not None

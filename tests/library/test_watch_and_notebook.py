@@ -59,6 +59,50 @@ def test_watch_says_where_the_time_goes_and_keeps_dispatch_asynchronous(tmp_path
     assert not workload.probes
 
 
+EXAMINED = """
+import keras, mlflow, numpy as np, wandb
+import fitdoctor
+
+class Slow(keras.utils.PyDataset):
+    def __len__(self): return 60
+    def __getitem__(self, index):
+        x = np.array([[sum(v * v for v in range(6000)) % 7] for _ in range(16)], "float32")
+        return x, x
+
+model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+model.compile(loss="mse")
+wandb.init(mode="offline", dir=".")
+mlflow.start_run()
+# Made in the call: `fit` is looked up before anything is watched.
+model.fit(Slow(), epochs=10, verbose=0, callbacks=[
+    fitdoctor.Watch(examine=True, tensorboard="logs", wandb=True, mlflow=True)])
+print("verdict", wandb.run.summary["fitdoctor/verdict"])
+print("data in memory", "fitdoctor/step_with_data_in_memory_ms" in dict(wandb.run.summary))
+wandb.finish()
+"""
+
+
+@pytest.mark.end_to_end
+def test_watch_examines_if_asked_and_logs_what_it_found(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(EXAMINED)
+    tools = {"MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_TRACKING_URI": str(tmp_path / "mlruns")}
+    tools |= {"KERAS_BACKEND": "jax", "WANDB_SILENT": "true"}
+    done = subprocess.run(
+        [sys.executable, "train.py"],
+        cwd=tmp_path, env={**environment(), **tools},
+        capture_output=True, text=True, timeout=150, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.splitlines()[:2] == ["verdict input-bound", "data in memory True"]
+    # A table after the first epoch, and the whole report once the training was examined.
+    assert done.stderr.count("One step of fit (train.py") == 2
+    assert done.stderr.count("for causes and what each cure would gain") == 1
+    assert "training waits for" in done.stderr
+    assert list((tmp_path / "logs" / "fitdoctor").glob("events.out.tfevents.*"))
+    (verdict,) = (tmp_path / "mlruns").glob("*/*/tags/fitdoctor/verdict")
+    assert verdict.read_text() == "input-bound"
+
+
 @pytest.mark.end_to_end
 def test_watch_steps_back_where_the_script_is_recorded_anyway(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)

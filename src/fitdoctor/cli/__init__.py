@@ -31,6 +31,7 @@ COMMANDS = (
     "pack",
     "scale",
     "rule",
+    "mcp",
 )
 INTERRUPTED = 130
 WRONG_USE = 2

@@ -69,8 +69,9 @@ fitdoctor · 1 found in 4 files
 ```
 
 Exit codes are those of ruff: 0 nothing found, 1 something found, 2 wrong use; `--exit-zero` gives 0
-for findings too. `--json` prints them as data. `--select` and `--ignore` take codes or families. A
-comment on the first or last line of what was found leaves it out:
+for findings too. `--format json` prints them as data, `--format sarif` for code scanning and
+editors, `--format github` as notes in a pull request. `--select` and `--ignore`
+take codes or families. A comment on the first or last line of what was found leaves it out:
 
 ```python
 model.compile(loss="mse", run_eagerly=True)  # fitdoctor: ignore[HO004]

@@ -30,6 +30,8 @@ class Proof:
     data_stream: str
     learning: str
     detail: str
+    before_ns: float | None = None  # a step
+    after_ns: float | None = None
 
 
 def read_proof(path: Path) -> Proof:
@@ -49,6 +51,8 @@ def read_proof(path: Path) -> Proof:
     equivalence = data.get("equivalence")
     words = equivalence if isinstance(equivalence, dict) else {}
     runs = data.get("runs")
+    step = data.get("step_ns")
+    steps = step if isinstance(step, dict) else {}
     return Proof(
         verdict=str(data["verdict"]),
         ratio=_interval(data),
@@ -57,7 +61,14 @@ def read_proof(path: Path) -> Proof:
         data_stream=str(words.get("data_stream", "not-checked")),
         learning=str(words.get("learning", "not-checked")),
         detail=str(words.get("detail", "")),
+        before_ns=_time(steps.get("before")),
+        after_ns=_time(steps.get("after")),
     )
+
+
+def _time(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) and value > 0 else None
 
 
 def _interval(data: Any) -> Interval | None:

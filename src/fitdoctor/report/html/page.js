@@ -165,7 +165,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
   const button = document.getElementById("theme");
-  const name = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  const name = () => { button.textContent = isDark() ? "Light" : "Dark"; button.setAttribute("aria-label", button.textContent + " colours"); };
   button.hidden = false;
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark"; name(); draw();
@@ -190,6 +190,20 @@
     timer = setTimeout(() => drawn.forEach(({ plot, holder, height }) => plot.setSize(size(holder, height))), 100);
   });
   name(); draw();
+
+  // Before against after: the slider moves the line between the two pictures.
+  for (const figure of document.querySelectorAll("[data-compare]")) {
+    const slide = figure.querySelector(".slide"), input = slide.querySelector("input");
+    const show = () => {
+      const at = Number(input.value);
+      figure.style.setProperty("--at", at + "%");
+      const words = at === 0 ? "only after" : at === 100 ? "only before"
+        : at === 50 ? "half before, half after" : at + " % before, " + (100 - at) + " % after";
+      input.setAttribute("aria-valuetext", words);
+    };
+    input.addEventListener("input", show);
+    slide.hidden = false; show();
+  }
 
   // The account: choosing a part gives it the whole width; choosing it again, or Escape, gives it back.
   for (const flame of document.querySelectorAll("[data-flame]")) {

@@ -17,8 +17,10 @@ from markupsafe import Markup
 from fitdoctor.analysis.start_up import StartUp
 from fitdoctor.contract.records import KerasFacts, Recording
 from fitdoctor.findings.diagnosed import Diagnosis
+from fitdoctor.report.html.proof_picture import proof_picture
 from fitdoctor.report.html.resources_chart import resources_charts
 from fitdoctor.report.html.steps_chart import steps_chart
+from fitdoctor.report.html.thinning import ALL_POINTS, MOST_POINTS
 from fitdoctor.report.html.workload_section import WorkloadSection, workload_section
 from fitdoctor.report.machine import with_leaves
 from fitdoctor.report.proof_file import VERDICTS, Proof
@@ -64,6 +66,7 @@ def render(
         diagnosis=diagnosis,
         sections=sections,
         proof=proof,
+        proof_picture=proof_picture(proof) if proof else None,
         proof_word=VERDICTS[proof.verdict] if proof else "",
         ending=ending_sentence(diagnosis),
         facts=_facts(diagnosis),
@@ -84,8 +87,10 @@ def _plots(sections: list[WorkloadSection], recording: Recording) -> dict[str, A
     steps: list[dict[str, Any]] = []
     notes: dict[int, tuple[str, ...]] = {}
     kinds: dict[int, list[tuple[str, str]]] = {}
+    most = min(MOST_POINTS, ALL_POINTS // max(1, len(sections[:MOST_PLOTS])))
     for index, section in enumerate(sections[:MOST_PLOTS]):
-        chart = steps_chart(section.recorded, t0) if section.recorded is not None else None
+        recorded = section.recorded
+        chart = steps_chart(recorded, t0, most) if recorded is not None else None
         if chart is not None:
             steps.append({"id": f"steps-{index}", **chart.data})
             notes[index] = chart.notes

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fitdoctor.contract.records import DeviceSample, Recording, Sample
-from fitdoctor.report.html.thinning import rounded, thin
+from fitdoctor.report.html.thinning import RESOURCE_POINTS, rounded, thin
 
 _S = 1e-9
 _GB = 1e-9
@@ -36,7 +36,8 @@ def resources_charts(recording: Recording, t0: int) -> list[dict[str, Any]]:
 def _chart(
     name: str, title: str, x: list[float], series: Sequence[tuple[str, list[float | None]]]
 ) -> dict[str, Any] | None:
-    thinned = [(label, thin(x, y)) for label, y in series if any(v is not None for v in y)]
+    known = [(label, y) for label, y in series if any(v is not None for v in y)]
+    thinned = [(label, thin(x, y, RESOURCE_POINTS)) for label, y in known]
     if not thinned:
         return None
     return {

@@ -12,7 +12,7 @@ from fitdoctor.analysis.estimate import quantile
 from fitdoctor.analysis.group_costs import is_group
 from fitdoctor.analysis.rows import COMPILING, Row, rows_of
 from fitdoctor.contract.records import RecordedWorkload
-from fitdoctor.report.html.thinning import rounded, thin, with_gaps
+from fitdoctor.report.html.thinning import MOST_POINTS, rounded, thin, with_gaps
 from fitdoctor.units import duration
 
 # A step this many times as long as the typical one is marked as a stall.
@@ -37,10 +37,10 @@ class StepsChart:
     notes: tuple[str, ...]
 
 
-def steps_chart(workload: RecordedWorkload, t0: int) -> StepsChart | None:
+def steps_chart(workload: RecordedWorkload, t0: int, most: int = MOST_POINTS) -> StepsChart | None:
     """The plot of a workload, or None where nothing was timed one by one."""
     if is_group(workload):
-        return _calls(workload, t0)
+        return _calls(workload, t0, most)
     rows = rows_of(workload)
     if not rows:
         return None
@@ -49,16 +49,18 @@ def steps_chart(workload: RecordedWorkload, t0: int) -> StepsChart | None:
     wait = [None if row.wait is None else row.wait / row.executions * _MS for row in rows]
     marks, notes = _marks(workload, rows, whole, t0)
     spans = _probing(workload, t0)
-    return _chart(x, whole, wait, marks, notes, unit="step", spans=spans, breaks=_breaks(rows))
+    breaks = _breaks(rows)
+    return _chart(x, whole, wait, marks, notes, unit="step", spans=spans, most=most, breaks=breaks)
 
 
-def _calls(workload: RecordedWorkload, t0: int) -> StepsChart | None:
+def _calls(workload: RecordedWorkload, t0: int, most: int) -> StepsChart | None:
     if not workload.calls:
         return None
     x = [(call.t - t0) * _S for call in workload.calls]
     whole = [call.dur * _MS for call in workload.calls]
     nothing: list[float | None] = [None] * len(x)
-    return _chart(x, whole, nothing, [], [], unit="call", spans=_probing(workload, t0))
+    spans = _probing(workload, t0)
+    return _chart(x, whole, nothing, [], [], unit="call", spans=spans, most=most)
 
 
 def _chart(
@@ -70,10 +72,11 @@ def _chart(
     *,
     unit: str,
     spans: list[dict[str, Any]],
+    most: int,
     breaks: Sequence[int] = (),
 ) -> StepsChart:
-    line = with_gaps(thin(x, whole), breaks)
-    waiting = with_gaps(thin(x, wait), breaks)
+    line = with_gaps(thin(x, whole, most), breaks)
+    waiting = with_gaps(thin(x, wait, most), breaks)
     if line.is_thinned:
         points = -(-len(x) // line.group)
         notes.insert(

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 # About as many points as a wide screen has columns; more cannot be told apart.
 MOST_POINTS = 1500
+# All plots of steps together, so that a page with many of them can still be sent by mail.
+ALL_POINTS = 2400
+# A plot of a resource says how busy the machine was, not when exactly.
+RESOURCE_POINTS = 500
 
 
 @dataclass(frozen=True)
