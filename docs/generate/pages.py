@@ -1,6 +1,6 @@
 """Pages made from what is the source of their facts: rules, commands, benchmark results.
 
-A hook of mkdocs: the pages are made anew in every build and never stored.
+A hook of mkdocs: every build makes the pages again; they are never stored.
 """
 
 from __future__ import annotations

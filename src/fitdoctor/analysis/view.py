@@ -70,7 +70,7 @@ class View(EvidenceView):
 
     @property
     def runs_ahead(self) -> bool:
-        """Whether the host's clock tells of enqueuing, not of computing (JAX)."""
+        """Whether the host's clock shows enqueuing, not computing (JAX)."""
         if self.frozen is None or self.is_group or self.backend != "jax":
             return False
         return self.frozen.value > RUNS_AHEAD * min(self.costs.core.value, self.costs.median_ns)
