@@ -1,8 +1,8 @@
 """Parts of a step where the host runs ahead of the device, as JAX does.
 
 The host's clock shows when work was enqueued: it may fetch data while the device still computes,
-and what the device has left to do surfaces as a wait somewhere else, at the end of an epoch or inside the
-validation. A frozen batch shows how long a step takes.
+and what the device has left to do surfaces as a wait somewhere else, at the end of an epoch or
+inside the validation. A frozen batch shows how long a step takes.
 """
 
 from __future__ import annotations
