@@ -90,6 +90,7 @@ class Running:
             "last_element": self.batch,
             "last_function_call": None,
             "optimizer": None,
+            "optimizers": {},
             "marker": "torch",
             "iterations": 40,
             "frozen": None,

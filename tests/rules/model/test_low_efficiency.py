@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fitdoctor.contract.evidence.loop import IdleGradients
 from fitdoctor.contract.evidence.model import ChangedStep, Layers, MachineCeiling, PlainLoss
 from fitdoctor.contract.evidence.operations import Operations, OperationTime
 from fitdoctor.contract.evidence.step import FrozenBatch, StepsPerExecution, WithJit, WithoutChecks
@@ -274,3 +275,21 @@ class TestOnAGpu:
         assert found.message.endswith(
             "tried without gain: jit_compile=True, the fused recurrence, steps_per_execution=50"
         )
+
+
+def idle(without: float) -> IdleGradients:
+    return timed(
+        IdleGradients, without, base_ns=(STEP,) * 8, weights=90, of_weights=100, name="body.kernel"
+    )
+
+
+def test_silent_where_idle_gradients_cost_little() -> None:
+    assert RULE.detect(seen(ceiling(), idle(0.95 * STEP))) is None
+
+
+def test_gradients_that_no_optimizer_uses() -> None:
+    found = RULE.detect(seen(ceiling(), idle(0.4 * STEP)))
+    assert found is not None
+    assert (found.how, found.cure.safety) == ("tried", "safe")
+    assert found.gain.value == pytest.approx(2.5, rel=0.1)
+    assert "90 % of the weights (body.kernel and more)" in found.message

@@ -49,6 +49,16 @@ class PlacedArguments(TimedBeside):
     shapes: tuple[str, ...] = ()
 
 
+@result("idle_gradients")
+@dataclass(frozen=True, kw_only=True)
+class IdleGradients(TimedBeside):
+    """The loop without the gradients that no optimizer uses, beside the loop as it is."""
+
+    weights: int
+    of_weights: int  # in the models that the loop trains
+    name: str  # of the largest such weight
+
+
 @result("compiled_loop")
 @dataclass(frozen=True, kw_only=True)
 class CompiledLoop(Timed):

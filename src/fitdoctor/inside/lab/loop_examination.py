@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from fitdoctor.contract.evidence.loop import CompiledLoop
+from fitdoctor.contract.evidence.loop import CompiledLoop, IdleGradients
 from fitdoctor.contract.evidence.memory import MemoryWhileTraining
 from fitdoctor.contract.evidence.operations import Operations
 from fitdoctor.contract.evidence.step import FrozenBatch
@@ -28,6 +28,7 @@ from fitdoctor.inside.seams.backends.base import Backend
 from fitdoctor.inside.seams.inputs.hdf5 import Hdf5Reads
 from fitdoctor.inside.seams.inputs.kept_arrays import kept, large_arrays
 from fitdoctor.inside.seams.inputs.live_source import LiveSource
+from fitdoctor.inside.seams.models.idle_gradients import idle_weights, without_gradients
 from fitdoctor.inside.seams.operations import torch_profile
 from fitdoctor.inside.seams.operations.profile import Profile, summed
 from fitdoctor.inside.seams.watch.eager_switch import Switch, eager_switch, place_of_switch
@@ -122,6 +123,7 @@ class LoopExamination:
         yield from self._frozen()
         yield from self._with_functions_compiled()
         yield from self._seen_once()
+        yield from self._without_idle_gradients()
         if self._loop.last_function_call is None:
             yield from self._profiled()
         self._examine_step()
@@ -176,6 +178,28 @@ class LoopExamination:
             yield
         finally:
             self._finder.end()
+
+    def _without_idle_gradients(self) -> Stage[None]:
+        """On torch, the loop without gradients that belong to no optimizer."""
+        if self._context.backend.name != "torch" or self._finder is None:
+            return
+        models = list({id(one.model): one.model for one in self._finder.models}.values())
+        idle = idle_weights(models, self._loop.optimizers.values())
+        if not idle:
+            return
+        as_is = yield from self._iterations(FEWEST_ITERATIONS, STAGE_NS // 2)
+        with without_gradients([weight for _, weight in idle]):
+            without = yield from self._iterations(FEWEST_ITERATIONS, STAGE_NS // 2)
+        largest, _ = max(idle, key=lambda one: one[1].numel())
+        found = IdleGradients(
+            ns=_means(without),
+            base_ns=_means(as_is),
+            units=len(without),
+            weights=sum(weight.numel() for _, weight in idle),
+            of_weights=sum(one.numel() for model in models for one in model.parameters()),
+            name=largest,
+        )
+        self._record(IdleGradients, lambda: found)
 
     def _profiled(self) -> Stage[None]:
         """Some iterations under the profiler: what the loop does, however it is written."""

@@ -22,13 +22,16 @@ computes on single rows or positions, or builds large intermediate arrays, has t
   the framework has no faster kernel for them;
 - or: layers are gone back through ${SURELY_SEVERAL} times or more for every time that they
   are computed, by the number of their matrix products and convolutions;
+- or: on torch, weights get gradients that belong to no optimizer of the loop, and without these, in
+  turns, an iteration was ${WORTH_CHANGE:gain} faster or more;
 - or: the step with a plain loss (the mean square of its outputs) was faster than with yours, by
   ${WORTH_SHARE:percent} of the training or more, not counting ${PASSES} passes over the outputs;
 - or: checks of every operation were left on (anomaly mode of torch, NaN checks of JAX or
   TensorFlow), and with them off, in turns, the step was ${WORTH_CHANGE:gain} faster or more.
 
 ## Predicted gain
-Where the checks were tried off, or XLA on, and that is faster: the measured step. For gradients
+Where the checks or the idle gradients were tried off, or XLA on, and that is faster: the measured
+step. For gradients
 that are taken several times: the step with one pass (modelled). Otherwise a bound: the step if that
 time were not there. What of it can be had is not known; the message says what was tried.
 
@@ -45,8 +48,8 @@ class PerPosition(keras.layers.Layer):
 ```
 
 ## Fix safety
-Checks off: the same arithmetic (safe). `jit_compile=True` where it was tried: other rounding
-(unsafe). Otherwise advice.
+Checks off, gradients off that nobody uses: the same arithmetic (safe). `jit_compile=True` where it
+was tried: other rounding (unsafe). Otherwise advice.
 
 ## When not to
 The operations are as large as the model allows: a larger batch is all that is left (HO002).
@@ -62,7 +65,6 @@ from fitdoctor.analysis import (
     own_loss as loss_of_step,
 )
 from fitdoctor.analysis.excess import Excess, excess_of
-from fitdoctor.analysis.gradient_passes import gradient_passes
 from fitdoctor.analysis.own_loss import own_loss
 from fitdoctor.analysis.view import View
 from fitdoctor.contract.evidence.operations import Operations
@@ -75,6 +77,7 @@ from fitdoctor.pricing.joint import gain
 from fitdoctor.pricing.model_change import WORTH_CHANGE, tried_change
 from fitdoctor.pricing.steps_together import FEW_TOGETHER, MANY_TOGETHER
 from fitdoctor.rules.rule import Rule
+from fitdoctor.rules.support.needless_gradients import needless_gradients
 from fitdoctor.rules.support.places import at, compile_place
 from fitdoctor.units import duration, percent
 
@@ -82,8 +85,6 @@ from fitdoctor.units import duration, percent
 WORTH_SHARE = 0.3
 # A GPU waits a little between any two kernels: starting them has to be what binds the step.
 BINDS_ON_GPU = 0.5
-# Shares under a profiler are roughly those without it.
-LEAST_OF_IT, MOST_OF_IT = 0.67, 1.1
 
 
 class LowEfficiency(Rule):
@@ -102,7 +103,7 @@ class LowEfficiency(Rule):
         """Checks left on, a costly loss, or many small operations and slow layers in the step."""
         return (
             self._checked(view)
-            or self._several_gradients(view)
+            or needless_gradients(self, view)
             or self._costly_loss(view)
             or self._slow(view)
         )
@@ -133,27 +134,6 @@ class LowEfficiency(Rule):
             where=place,
             evidence=tried.evidence("unchecked_ns"),
             how="tried",
-        )
-
-    def _several_gradients(self, view: View) -> Finding | None:
-        """Layers are gone back through several times for each time that they are computed."""
-        seen = view.found(Operations)
-        passes = gradient_passes(seen) if seen is not None else None
-        if seen is None or passes is None or view.frozen is None:
-            return None
-        share = min(1.0, passes.needless_ns / max(1.0, seen.whole_ns))
-        needless = Interval(share, share * LEAST_OF_IT, min(1.0, share * MOST_OF_IT))
-        tried = tried_change(view, Interval.exact(1.0).minus(needless), WORTH_CHANGE)
-        if tried is None:
-            return None
-        return self.finding(
-            view,
-            f"gradients go back through {passes.layers} layers {passes.passes:.0f} times for every "
-            f"time that these are computed, {percent(share)} of the step more than one pass",
-            Cure("advice", "add the losses up, each times its weight, and take one gradient"),
-            saves=tried.saves,
-            evidence={"passes": round(passes.passes, 1), "needless_share": round(share, 3)},
-            how="modelled",
         )
 
     def _costly_loss(self, view: View) -> Finding | None:
