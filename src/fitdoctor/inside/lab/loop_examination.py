@@ -197,7 +197,7 @@ class LoopExamination:
             units=len(without),
             weights=sum(weight.numel() for _, weight in idle),
             of_weights=sum(one.numel() for model in models for one in model.parameters()),
-            name=largest,
+            name=largest.rpartition(".")[2],  # as Keras calls it
         )
         self._record(IdleGradients, lambda: found)
 
