@@ -76,6 +76,12 @@ def loop_of_data_loader():
                 weights = model.trainable_variables
                 optimizer.apply([v.value.grad for v in weights], weights)
     by_torch = torch.optim.SGD(model.parameters(), 0.1)
+    batches = iter(loader)
+    for _ in range(6):
+        features, target = next(batches)
+        by_torch.zero_grad()
+        ((model(features) - target) ** 2).mean().backward()
+        by_torch.step()
     for _ in range(9):
         by_torch.zero_grad()
         ((model(torch.tensor(x[:8])) - torch.tensor(y[:8])) ** 2).mean().backward()
@@ -88,7 +94,8 @@ def loop_of_data_loader():
                 weight -= 0.1 * weight.grad
     # Of loops without a loader the last round is still open. Gradients count from the second one
     # on: after the first an optimizer might have come.
-    return [16, 8, 5]
+    # A loop that asks by `next` ends without asking again: the last round is open too.
+    return [16, 5, 8, 5]
 
 
 def loop_of_jax():

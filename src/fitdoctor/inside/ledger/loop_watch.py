@@ -8,6 +8,7 @@ iteration ends when one of these calls comes round again.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from fitdoctor.contract.records import WorkloadDetail
 from fitdoctor.inside.ledger.callsite import is_user_file, place_of, user_frame
 from fitdoctor.inside.ledger.enclosing_loop import (
+    LoopSpan,
     enclosing_loop,
     has_outer_loop,
     is_asking_for_next,
@@ -49,6 +51,7 @@ class Loop:
         self.last_element: Any = None
         self.loader: Any = None  # the dataset or DataLoader, if one is iterated
         self.frame_code: CodeType | None = None  # of the function that the loop stands in
+        self.span: LoopSpan | None = None  # its instructions there
         # Functions of the user's that the loop calls, and that train on the way.
         self.step_codes: set[CodeType] = set()
         # While set, the loop is given this element again instead of a new one.
@@ -63,6 +66,21 @@ class Loop:
         self._epoch = 0
         self._due = recorder.due_after(recorder.clock())
         workload.open_block(0, 0, 1)
+
+    def has_ended(self, frame: FrameType | None) -> bool:
+        """Whether the stack is not inside it any more.
+
+        A loop that asks for its elements by `next` ends without asking once more. One in a
+        generator waits there while what it gave is used.
+        """
+        code = self.frame_code
+        if code is None or self.span is None or code.co_flags & inspect.CO_GENERATOR:
+            return False
+        while frame is not None:
+            if frame.f_code is code:
+                return not self.span.begin <= frame.f_lasti <= self.span.end
+            frame = frame.f_back
+        return True
 
     # -- the calls that mark a step -------------------------------------------------
 
@@ -200,6 +218,7 @@ class LoopWatch:
             return call()
         clock, site = self._recorder.clock, (frame.f_code, frame.f_lasti)
         self.marks += 1
+        self._leave_ended(frame)
         if self._recorder.loops:  # inside an iteration that a loader marks
             _note_step(self._recorder.loops[-1], frame)
             self._recorder.loops[-1].calls(site, function)
@@ -246,13 +265,28 @@ class LoopWatch:
             key = (code, around.span.begin)
         loop = self._loops.get(key)
         if loop is None:
+            self._leave_ended(frame)
             detail = WorkloadDetail(marker=marker, backend=self._recorder.backend)
             workload = self._recorder.workload("loop", place_of(frame), lambda: detail)
             loop = self._loops[key] = Loop(self._recorder, workload, marker)
             loop.frame_code = code
+            loop.span = around.span if around is not None else None
             workload.is_in_loop = around is not None and has_outer_loop(around)
         _note_step(loop, frame)
         return loop
+
+    def is_inside(self) -> bool:
+        """Whether an iteration of a loop runs now."""
+        frame = user_frame(sys._getframe(1)) if self._recorder.loops else None
+        if frame is not None:
+            self._leave_ended(frame)
+        return bool(self._recorder.loops)
+
+    def _leave_ended(self, frame: FrameType) -> None:
+        """What comes now is no part of a loop that has ended unseen."""
+        loops = self._recorder.loops
+        while loops and loops[-1].has_ended(frame):
+            loops.pop()
 
     def _left(self, loop: Loop) -> None:
         if loop in self._recorder.loops:

@@ -32,7 +32,7 @@ class _Gradients:
     def taken(self, take: Callable[[], Any]) -> Any:
         """Take gradients; they mark a step where nothing else does."""
         recorder, loops = self._recorder, self._loops
-        if recorder.calls or recorder.suspended or recorder.loops:
+        if recorder.calls or recorder.suspended or loops.is_inside():
             return take()
         frame = user_frame(sys._getframe(2))
         if frame is None:

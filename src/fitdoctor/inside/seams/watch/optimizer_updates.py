@@ -25,8 +25,9 @@ def watch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType) -> N
         def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.calls or recorder.suspended:
                 return original(self, *args, **kwargs)
+            is_inside = loops.is_inside()
             loops.updates(self)
-            if recorder.loops or _is_tracing(recorder.backend, args):
+            if is_inside or _is_tracing(recorder.backend, args):
                 return original(self, *args, **kwargs)
 
             def update() -> Any:
@@ -56,7 +57,7 @@ def watch_torch_updates(recorder: Recorder, loops: LoopWatch, module: ModuleType
     def on_update(optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if recorder.calls or recorder.suspended:
             return
-        if recorder.loops:
+        if loops.is_inside():
             loops.updates(optimizer)
         else:
             loops.called(MARKER, lambda: loops.updates(optimizer))
