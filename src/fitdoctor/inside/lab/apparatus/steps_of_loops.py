@@ -6,6 +6,7 @@ from fitdoctor.inside.lab.apparatus.loop_step import LoopStep, compiled_function
 from fitdoctor.inside.lab.apparatus.step_function import StepFinder
 from fitdoctor.inside.ledger.loop_watch import Loop
 from fitdoctor.inside.seams.backends.base import Backend
+from fitdoctor.inside.seams.inputs.given_away import with_living_arrays
 from fitdoctor.inside.seams.models.loop_functions import PlainFunction, ReferenceStep
 from fitdoctor.inside.seams.models.observed import main_model
 from fitdoctor.inside.seams.not_available import NotAvailable
@@ -21,7 +22,7 @@ def step_of_loop(backend: Backend, loop: Loop, finder: StepFinder | None) -> Loo
     called = loop.last_function_call
     if called is not None:
         function = compiled_function(backend, called)
-        arguments = (called.args, called.kwargs)
+        arguments = with_living_arrays((called.args, called.kwargs))
         return LoopStep(backend, function, arguments, optimizer=optimizer)
     if finder is None:
         raise NotAvailable("the loop's body was not seen")
