@@ -97,7 +97,7 @@ def test_watch_examines_if_asked_and_logs_what_it_found(tmp_path: Path) -> None:
     # A table after the first epoch, and the whole report once the training was examined.
     assert done.stderr.count("One step of fit (train.py") == 2
     assert done.stderr.count("for causes and what each cure would gain") == 1
-    assert "training waits for" in done.stderr
+    assert "training waits for its" in " ".join(done.stderr.lower().split())
     assert list((tmp_path / "logs" / "fitdoctor").glob("events.out.tfevents.*"))
     (verdict,) = (tmp_path / "mlruns").glob("*/*/tags/fitdoctor/verdict")
     assert verdict.read_text() == "input-bound"
