@@ -18,7 +18,7 @@ def text_of(cell: Any) -> str:
     shown = []
     for output in cell.outputs:
         shown += [output.get("text", ""), *output.get("data", {}).values()]
-    return "\n".join(shown)
+    return " ".join("\n".join(shown).split())  # as one line, wherever the screen wraps
 
 
 def test_no_results_are_stored_in_it() -> None:
@@ -47,5 +47,5 @@ def test_it_finds_that_training_waits_and_the_cure_helps(
         if cell.cell_type == "code" and word in cell.source
     )
     # Whether the cause is named depends on what else the machine does; the verdict does not.
-    assert "training waits for" in examined and "srcdoc=" in examined
+    assert "training waits for its" in examined.lower() and "srcdoc=" in examined
     assert "faster" in compared

@@ -93,14 +93,17 @@ def test_watch_examines_if_asked_and_logs_what_it_found(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=150, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.splitlines()[:2] == ["verdict input-bound", "data in memory True"]
+    # Which verdict it is depends on what else the machine does; that it is the same everywhere
+    # does not.
+    said, in_memory, *_ = done.stdout.splitlines()
+    assert said.startswith("verdict ") and in_memory == "data in memory True"
     # A table after the first epoch, and the whole report once the training was examined.
     assert done.stderr.count("One step of fit (train.py") == 2
     assert done.stderr.count("for causes and what each cure would gain") == 1
-    assert "training waits for" in done.stderr
+    assert "With its data in memory a step takes" in " ".join(done.stderr.split())
     assert list((tmp_path / "logs" / "fitdoctor").glob("events.out.tfevents.*"))
     (verdict,) = (tmp_path / "mlruns").glob("*/*/tags/fitdoctor/verdict")
-    assert verdict.read_text() == "input-bound"
+    assert said == f"verdict {verdict.read_text()}"
 
 
 @pytest.mark.end_to_end
