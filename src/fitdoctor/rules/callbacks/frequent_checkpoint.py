@@ -4,8 +4,8 @@
 Saving the model, or writing TensorBoard summaries, takes a large part of the training.
 
 ## Why it is slow
-A checkpoint writes all weights and the optimizer's slots, several times the model's size. Saved
-after every batch, or after each short epoch, writing takes longer than training. TensorBoard with
+A checkpoint writes all weights and the optimizer's slots, several times the model's size. After
+every batch, or after each short epoch, writing takes longer than training. TensorBoard with
 `update_freq="batch"` or histograms does the same.
 
 ## Evidence
@@ -13,8 +13,8 @@ Time inside the hooks of `ModelCheckpoint`, `BackupAndRestore`, `OrbaxCheckpoint
 measured by name, is ${WORTH_SHARE:percent} or more of the training.
 
 ## Predicted gain
-One save per epoch instead of the saves at batches; one every ${EVERY_EPOCHS} epochs instead of one
-after each.
+One save per epoch instead of saves at batches. One save every ${EVERY_EPOCHS} epochs instead of one
+per epoch.
 
 ## Example
 ```python
@@ -28,10 +28,10 @@ keras.callbacks.TensorBoard(update_freq="epoch", histogram_freq=0)
 ```
 
 ## Fix safety
-The training stays the same; fewer files are written, and more is lost by a crash: unsafe.
+The training stays the same. Fewer files are written, and a crash loses more: unsafe.
 
 ## When not to
-Epochs take hours: then a save every few hundred steps is what protects the work.
+Epochs take hours: a save every few hundred steps then protects the work.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@
 The metrics given to `compile` take a large part of every step.
 
 ## Why it is slow
-Every metric is updated and read after each step. On small models an AUC or a confusion matrix costs
-as much as the training.
+Keras updates and reads every metric after each step. On small models an AUC or a confusion matrix
+costs as much as the training.
 
 ## Evidence
-The same step without your metrics, on the frozen batch, takes so much less that training would
-be at least ${WORTH_GAIN:gain} faster.
+On the frozen batch the same step without your metrics is faster, by enough to make training at
+least ${WORTH_GAIN:gain} faster.
 
 ## Predicted gain
 The difference between the two.
@@ -23,10 +23,10 @@ model.compile("adam", "binary_crossentropy", metrics=[keras.metrics.AUC()])
 Compute it after training, in `evaluate`, or once per epoch in a callback.
 
 ## Fix safety
-The weights stay the same; the logs lose the metric: unsafe.
+The weights stay the same. The logs lose the metric: unsafe.
 
 ## When not to
-The step takes tens of milliseconds: metrics then are a small part.
+The step takes tens of milliseconds: metrics are then a small part.
 """
 
 from __future__ import annotations

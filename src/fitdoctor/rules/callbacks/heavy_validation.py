@@ -1,30 +1,30 @@
 """# heavy-validation (CB002)
 
 ## What it finds
-Validation takes a large part of the training time: in batches that are too small, or too often.
+Validation takes a large part of the training time: its batches are too small, or it runs too often.
 
 ## Why it is slow
-`validation_batch_size` is the training's batch size unless given. Validation needs no gradients,
-so its batches can be far larger; with tiny ones, each step is start-up. And validating a large set
+`validation_batch_size` defaults to the training's batch size. Validation needs no gradients, so its
+batches can be far larger. With tiny ones, each step is mostly overhead. Validating a large set
 after each short epoch costs more than the epoch.
 
 ## Evidence
-Either of these:
+One of these:
 
-- a hand-written loop calls `evaluate` between its steps, again and again, and these calls are
+- a hand-written loop calls `evaluate` repeatedly between its steps, and these calls are
   ${TOO_OFTEN_SHARE:percent} of the time or more;
 - a callback calls `predict` or `evaluate` at the end of epochs, and these calls, timed one by one,
   are ${CALLED_SHARE:percent} of the time or more;
 - validation passes, measured one by one, are ${WORTH_SHARE:percent} or more of the time, and:
-  `validation_steps` goes over the same validation data ${SEVERAL_PASSES} times or more; or the same
-  pass in larger batches, tried on your own model and data, takes less by a factor of
-  ${WORTH_FASTER} or more; or validation is at least ${TOO_OFTEN_SHARE:percent} of the time, in
-  passes of more than ${FEW_STEPS} batches.
+  `validation_steps` reads the same validation data ${SEVERAL_PASSES} times or more; or the same
+  pass in larger batches, tried on your own model and data, is faster by a factor of ${WORTH_FASTER}
+  or more; or validation is at least ${TOO_OFTEN_SHARE:percent} of the time, in passes of more than
+  ${FEW_STEPS} batches.
 
 ## Predicted gain
-One pass instead of several; the measured pass in larger batches; or a validation every ${EVERY}
-epochs. Of calls in a callback: one call in each epoch where there are several, and that every
-${EVERY} epochs. Of calls in a loop: a bound, the loop without them.
+One pass instead of several, the measured pass in larger batches, or a validation every ${EVERY}
+epochs. For calls in a callback: one call per epoch instead of several, and that every ${EVERY}
+epochs. For calls in a loop a bound: the loop without them.
 
 ## Example
 ```python
@@ -43,7 +43,7 @@ differ in the last digits. Validating less often changes what EarlyStopping, Red
 checkpoints see: unsafe.
 
 ## When not to
-The pass is a few batches: its fixed cost is tiny-epochs' matter (HO003).
+The pass has only a few batches: tiny-epochs (HO003) covers its fixed cost.
 """
 
 from __future__ import annotations

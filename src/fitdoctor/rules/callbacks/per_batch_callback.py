@@ -8,14 +8,14 @@ Its time is added to every step. On JAX and torch it also waits for the device, 
 runs ahead.
 
 ## Evidence
-- time inside your callback's batch hooks, measured by name, was spent on the training thread;
-- it is so much of a step that the training would gain ${LISTED_FROM_GAIN:gain} or more without it.
+- your callback's batch hooks, measured by name, take time on the training thread;
+- without that time the training would gain ${LISTED_FROM_GAIN:gain} or more.
 
 ## Predicted gain
-The step without that time, except for one call in ${EVERY}; of a callback that works only at one
-batch in ${RARELY} or fewer, except for one call in an epoch. Where the callback is
-${MOSTLY_CALLBACK:percent} of the time or more, it also slows the steps around it: then halfway
-between the step on a frozen batch and the rest as measured, which are the ends of the interval.
+The step without that time, except for one call in ${EVERY}. For a callback that works only at one
+batch in ${RARELY} or fewer: except for one call per epoch. A callback that takes
+${MOSTLY_CALLBACK:percent} of the time or more also slows the steps around it. The prediction is
+then halfway between the step on a frozen batch and the rest as measured, the ends of the interval.
 
 ## Example
 ```python
@@ -33,11 +33,11 @@ class Monitor(keras.callbacks.Callback):
 or `on_epoch_end`.
 
 ## Fix safety
-The weights stay the same on TensorFlow and JAX. What the callback records becomes coarser, so
-the cure is unsafe; a callback that changes the training (learning rate, early stop) acts later.
+The weights stay the same on TensorFlow and JAX. The callback's records become coarser, so the cure
+is unsafe. A callback that changes the training (learning rate, early stop) acts later.
 
 ## When not to
-The callback only reads `logs`: then its cost is small, and `self.async_safe = True` removes it.
+The callback only reads `logs`: its cost is then small, and `self.async_safe = True` removes it.
 """
 
 from __future__ import annotations

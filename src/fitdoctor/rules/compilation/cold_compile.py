@@ -1,21 +1,22 @@
 """# cold-compile (CO005)
 
 ## What it finds
-Every start compiles the same programs again, and nothing keeps them for the next start.
+Every start compiles the same programs again, because no cache keeps them for the next start.
 
 ## Why it is slow
-XLA compiles a large step for seconds or minutes. The result depends on the program and the
-versions only, so a second start of the same script could read it from disk.
+XLA compiles a large step for seconds or minutes. The result depends only on the program and the
+versions, so a second start of the same script could read it from disk.
 
 ## Evidence
 - Keras runs on JAX, and no compilation cache is on;
-- until the end of the first step, compiling took at least ${LONG_NS:s}, and ${SHARE:percent} or
-  more of the whole run as planned;
-- two starts in fresh processes: the second one reads what the first one kept, and trains sooner.
+- up to the end of the first step, compiling took at least ${LONG_NS:s}, and ${SHARE:percent} or
+  more of the whole planned run;
+- of two starts in fresh processes, the second reads the first one's cache, and trains sooner.
 
 ## Predicted gain
-The whole run as planned, with what the second start saved. The first start with a cache takes as
-long as before. Without these starts (`--no-trials`) a bound: at most what compiling took.
+The whole planned run, minus the time that the second start saved. The first start with a cache
+takes as long as before. Without these starts (`--no-trials`) a bound: at most the time of
+compiling.
 
 ## Example
 ```python
@@ -31,16 +32,16 @@ os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 import keras
 ```
 
-Or, after `import jax`: `jax.config.update("jax_compilation_cache_dir", ...)`; a Keras that has it:
-`keras.config.enable_jit_cache(...)`. Keep the folder private: who can write there can run code.
+Or, after `import jax`: `jax.config.update("jax_compilation_cache_dir", ...)`; if your Keras has it:
+`keras.config.enable_jit_cache(...)`. Keep the folder private: whoever can write to it can run code.
 
 ## Fix safety
 The same programs: safe. The folder grows with each change of the model or of a batch's shape.
 
 ## When not to
-A long run, which its compilation does not matter to. Shapes that change with every step (CO002).
-A Python loop that is unrolled into the step (CO003). On TensorFlow a start is mostly tracing, which
-no cache keeps; torch keeps compiled programs by itself.
+The run is long compared with compiling. Shapes change with every step (CO002). A Python loop is
+unrolled into the step (CO003). On TensorFlow a start is mostly tracing, which no cache keeps. torch
+keeps compiled programs by itself.
 """
 
 from __future__ import annotations

@@ -8,15 +8,15 @@ A loop that is unrolled into the graph (`unroll=True`, a Python `for` in `call`)
 round: hundreds of steps of a sequence become tens of thousands of nodes.
 
 ## Evidence
-- start-up and first steps took at least ${LONG_NS:s}, and ${SHARE:percent} or more of the whole run
-  as planned;
-- a copy of your model with the recurrence rolled up starts faster; or the step is
+- start-up and first steps took at least ${LONG_NS:s}, and ${SHARE:percent} or more of the whole
+  planned run;
+- a copy of your model with the recurrence rolled up starts faster; or the step has
   ${MANY_OPERATIONS:count} operations or more, or calls one layer ${MANY_CALLS} times or more, and
-  tracing and compiling them took that time. A large model that XLA compiles for long is neither.
+  tracing and compiling them took that time. A large model that XLA compiles slowly is neither.
 
 ## Predicted gain
-The whole run, start-up and planned steps, now and with the copy's start-up and steps. An unrolled
-layer may be faster per step, so that the verdict depends on the length of the run.
+The whole run, start-up and planned steps, now against the copy's. An unrolled layer may be faster
+per step, so the verdict depends on the length of the run.
 
 ## Example
 ```python
@@ -32,7 +32,7 @@ keras.layers.LSTM(32)
 The same arithmetic in another order: results differ in the last digits. Unsafe.
 
 ## When not to
-The run is long enough for faster steps to pay the start-up back; the message says from when.
+The run is long enough for faster steps to pay back the start-up. The message says from which step.
 """
 
 from __future__ import annotations

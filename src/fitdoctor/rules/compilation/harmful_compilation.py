@@ -1,14 +1,14 @@
 """# harmful-compilation (CO004)
 
 ## What it finds
-`jit_compile=True` makes the step slower than it is without.
+The step is slower with `jit_compile=True` than without.
 
 ## Why it is slow
 On a CPU, XLA's convolutions are slower than TensorFlow's own kernels; torch.compile takes tens of
 seconds and rarely gains on small models.
 
 ## Evidence
-The same step without jit, on the frozen batch, takes so much less that training would be at least
+On the frozen batch the same step without jit is faster, by enough to make training at least
 ${WORTH_GAIN:gain} faster.
 
 ## Predicted gain
@@ -28,7 +28,7 @@ model.compile("adam", "mse")                    # "auto" knows where jit helps
 The same arithmetic with other rounding: unsafe.
 
 ## When not to
-On JAX: without jit every op is started by itself.
+On JAX: without jit every op starts separately.
 """
 
 from __future__ import annotations

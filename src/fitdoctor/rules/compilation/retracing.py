@@ -4,20 +4,20 @@
 The step is traced or compiled again and again while training runs.
 
 ## Why it is slow
-Tracing turns Python into a graph, which takes 0.1 to several seconds and is meant to happen
-once. It is repeated when `model.compile()` is called in a loop, when a Python number that
-changes is passed to a `tf.function`, when a function is decorated again in each round, or when
-each round builds the same model again (folds of a cross validation).
+Tracing turns Python into a graph. It takes 0.1 to several seconds and should happen once. It
+repeats if a loop calls `model.compile()`, passes a changing Python number to a `tf.function`,
+decorates a function again in each round, or builds the same model again (folds of a cross
+validation).
 
 ## Evidence
 - at least ${MIN_RETRACES} traces or compilations after the first steps, of the same model or
   function, or of at least ${MIN_MODELS} models of the same build;
-- steps with a trace in them took so much longer that the training would gain
-  ${LISTED_FROM_GAIN:gain} or more without the traces; for models of the same build, tracing is
-  ${WORTH_SHARE:percent} or more of the training.
+- steps with a trace took so much longer that the training would gain ${LISTED_FROM_GAIN:gain} or
+  more without the traces; for models of the same build, tracing is ${WORTH_SHARE:percent} or more
+  of the training.
 
 ## Predicted gain
-The training without the extra time of those steps: from steps without a trace, or, where every
+The training without the extra time of those steps. It comes from steps without a trace or, if every
 step traces, from the same call repeated with the same arguments.
 
 ## Example
@@ -40,13 +40,13 @@ train_step(x, y, tf.constant(0.1 * step))
 
 ## Fix safety
 Passing tensors keeps the numbers of a step without random operations (dropout, sampling). With
-them, each new trace drew other numbers than one trace does: unsafe. Removing `compile()` from a
-loop changes them, too: each compile also resets the optimizer's state (Adam's moments, momentum),
-which the cured script keeps.
+random operations, each new trace drew other numbers than one trace does: unsafe. Removing
+`compile()` from a loop changes them, too: each compile resets the optimizer's state (Adam's
+moments, momentum), and the cured script keeps it.
 
 ## When not to
-- Models that differ have to be traced each. So do many of the same build, but where they train
-  long enough, that does not matter and is not reported.
+- Each different model must be traced. So must each model of the same build. If they train long
+  enough, that does not matter and is not reported.
 - A second trace for a last, smaller batch happens once.
 """
 

@@ -5,9 +5,9 @@ The step is compiled again for every new shape of its batches.
 
 ## Why it is slow
 XLA compiles for exact shapes. On JAX, 60 different sequence lengths are 60 compilations of 0.3 s
-or more each, and a last smaller batch is one more. In `fit`, TensorFlow's graphs get along with any
-length after two traces; a `tf.function` of your own is traced for every new shape unless it is told
-otherwise (`reduce_retracing=True`, `input_signature`).
+or more each, and a last smaller batch is one more. In `fit`, TensorFlow's graphs accept any length
+after two traces. Your own `tf.function` is traced for every new shape, unless you pass
+`reduce_retracing=True` or `input_signature`.
 
 ## Evidence
 - the same function was compiled for more than ${FEW_SHAPES} different batch shapes;
@@ -15,10 +15,10 @@ otherwise (`reduce_retracing=True`, `input_signature`).
   ${LISTED_FROM_GAIN:gain} or more without the compilations.
 
 ## Predicted gain
-Where compilations are ${MOSTLY_COMPILING:percent} of the time or more, the step on a frozen batch,
-which compiles nothing; the ${BUCKETS} shapes that stay are compiled once, which the lower end of
-the interval counts for a run of this length. Otherwise, and where the same shapes are compiled
-again and again, the time without those compilations, except for ${BUCKETS} shapes.
+If compilations are ${MOSTLY_COMPILING:percent} of the time or more: the step on a frozen batch,
+which compiles nothing. The ${BUCKETS} shapes that remain compile once; the lower end of the
+interval counts that for a run of this length. Otherwise, or if the same shapes compile again and
+again: the time without those compilations, except for ${BUCKETS} shapes.
 
 ## Example
 ```python
@@ -33,8 +33,8 @@ tokens = pad_to(tokens, 64 if tokens.shape[1] <= 64 else 128)      # with a mask
 or `jax.config.update("jax_compilation_cache_dir", "cache")` to pay once for all runs.
 
 ## Fix safety
-Padding with a mask keeps the result except for rounding: unsafe. The compilation cache keeps it
-exactly.
+Padding with a mask keeps the result except for rounding: unsafe. The compilation cache keeps the
+result exactly.
 
 ## When not to
 A single extra shape (the last, smaller batch) is compiled once.

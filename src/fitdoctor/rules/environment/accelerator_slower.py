@@ -4,12 +4,13 @@
 The GPU is slower than the CPU for this model and batch.
 
 ## Why it is slow
-Each operation has to be sent to the GPU, and each batch copied to it. A small model at a small
-batch is done on the CPU before the GPU has begun.
+Each operation must be sent to the GPU, and each batch copied to it. With a small model and a small
+batch the CPU is done before the GPU has started.
 
 ## Evidence
-The script itself, in a fresh process, is at least ${WORTH_GAIN:gain} faster per step without it
-than as recorded; unless that is clear, also than in a fresh process with the GPU.
+The script itself, in a fresh process without the GPU, is at least ${WORTH_GAIN:gain} faster per
+step than as recorded. Unless that is clear, it must also be faster than in a fresh process with the
+GPU.
 
 ## Predicted gain
 The ratio of those runs.
@@ -23,10 +24,10 @@ keras.Sequential([keras.layers.Dense(128), keras.layers.Dense(10)]).fit(x, y, ba
 ```shell
 CUDA_VISIBLE_DEVICES=-1 python train.py         # JAX: JAX_PLATFORMS=cpu
 ```
-or a larger batch: `fitdoctor devices train.py` shows from which size on the GPU is faster.
+or a larger batch: `fitdoctor devices train.py` shows the batch size from which the GPU is faster.
 
 ## Fix safety
-Different rounding: unsafe. The edit sets the variable before the imports of the script.
+Different rounding: unsafe. The edit sets the variable before the script's imports.
 
 ## When not to
 The model or the batch will grow: look at the crossover first.

@@ -1,16 +1,17 @@
 """# accelerator-unused (EN001)
 
 ## What it finds
-There is a GPU in the machine, Keras computes on the CPU, and the GPU would be faster.
+The machine has a GPU, Keras computes on the CPU, and the GPU is faster.
 
 ## Why it is slow
 The GPU is hidden (`CUDA_VISIBLE_DEVICES`, `JAX_PLATFORMS`), or the script places its work on the
-CPU. A build of the backend without GPU support has the same effect; there is nothing to try then,
-and the report says so above its numbers instead.
+CPU. A backend built without GPU support has the same effect. There is then nothing to try, and the
+report says so above its numbers instead.
 
 ## Evidence
-The script itself, in a fresh process, is at least ${WORTH_GAIN:gain} faster per step with the GPU
-visible than as recorded; unless that is clear, also than in a fresh process as it is.
+The script itself, in a fresh process with the GPU visible, is at least ${WORTH_GAIN:gain} faster
+per step than as recorded. Unless that is clear, it must also be faster than in a fresh process as
+it is.
 
 ## Predicted gain
 The ratio of those runs.
@@ -24,11 +25,11 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"       # left over from a broken driver
 Remove the line, or unset the variable in the shell.
 
 ## Fix safety
-Different rounding, and we do not know why the line is there: unsafe. What the shell sets is not
-changed.
+Different rounding, and we do not know why the line is there: unsafe. `fix` does not change
+variables set in the shell.
 
 ## When not to
-The model is so small that the CPU is faster (EN003): then this stays silent.
+The model is so small that the CPU is faster (EN003): this rule is then silent.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """# devices-not-scaling (EN005)
 
 ## What it finds
-The batch is split over several devices, and one of them alone is faster.
+The batch is split over several devices, and a single device is faster.
 
 ## Why it is slow
-Each device computes a part of the batch, then all of them add up their gradients. With few rows
-for each, agreeing takes longer than computing.
+Each device computes a part of the batch. Then all of them add up their gradients. With few rows per
+device, adding up takes longer than computing.
 
 ## Evidence
 Keras's `DataParallel` distribution is in use, and the script itself, in fresh processes with it
@@ -21,8 +21,8 @@ model.fit(x, y, batch_size=32)                  # four devices: eight rows each
 ```
 
 ## Use instead
-One device, or a batch that gives each device as many rows as one had before; the latter changes
-the training.
+One device, or a batch that gives each device as many rows as one had before. The larger batch
+changes the training.
 
 ## Fix safety
 Different rounding: advice.

@@ -1,28 +1,28 @@
 """# memory-growth (EN010)
 
 ## What it finds
-Memory grows with every step, although training needs no more of it: it will be full at some step.
-It takes no time yet, so that this is a warning without a gain. Steps that slow down are EN004.
+Memory grows with every step, although training needs no more of it. At some step it will be full.
+It costs no time yet, so this is a warning without a gain. Steps that slow down are EN004.
 
 ## Why it is slow
-First not at all. When memory is full, the system swaps (EN008) or ends the process, and what was
-trained since the last checkpoint is lost.
+It is not slow at first. When memory is full, the system swaps (EN008) or ends the process. Then all
+training since the last checkpoint is lost.
 
 ## Evidence
-- memory of the process (no pages of files), or memory in use on the accelerator, was looked at
-  between steps, at least ${MIN_LOOKS} times after warm-up;
+- memory of the process (without file pages), or memory in use on the accelerator, was read between
+  steps, at least ${MIN_LOOKS} times after warm-up;
 - it grows all the time: the slope's whole interval is above zero, and each half of the run grows at
-  ${AT_PACE:percent} or more of the whole's pace; by ${LEAST_BYTES:mb} or more in all;
-- something of yours grew with the steps meanwhile: a list, dict, deque or set without a limit, or
-  the graph behind a torch tensor; or it still grows after a whole pass over the data, when caches
-  and shuffle buffers are full.
+  ${AT_PACE:percent} or more of the overall rate; by ${LEAST_BYTES:mb} or more in total;
+- one of your objects grew with the steps: a list, dict, deque or set without a limit, or the graph
+  of a torch tensor; or memory still grows after a whole pass over the data, when caches and shuffle
+  buffers are full.
 
 ## Predicted gain
 None. The message says at which step memory is full.
 
 ## Example
 ```python
-losses.append(loss)                  # keeps the tensor; on torch, all that it was computed from
+losses.append(loss)                  # keeps the tensor; on torch, its whole graph
 self.images.append(model(batch))     # in a callback
 ```
 
@@ -36,8 +36,8 @@ self.images = model(batch)           # or a deque(maxlen=...)
 Depends on what grows: advice.
 
 ## When not to
-A buffer that fills up to a limit: a `deque(maxlen=...)`, or an object that has the limit as a
-number of its own, is left out. Where a list's limit is written elsewhere, the warning is wrong.
+A buffer fills up to a limit. A `deque(maxlen=...)`, or an object that stores its limit as a number,
+is left out. If a list's limit is set elsewhere, the warning is wrong.
 """
 
 from __future__ import annotations

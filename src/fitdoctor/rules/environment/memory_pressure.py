@@ -1,30 +1,29 @@
 """# memory-pressure (EN008)
 
 ## What it finds
-The machine is short of memory, and training waits for pages to come back from disk. Or the GPU is
-short of memory, and torch gives its memory back and asks for it again in the middle of steps.
+The machine is short of memory, and training waits for pages from disk. Or the GPU is short of
+memory, and torch releases and allocates memory again within steps.
 
 ## Why it is slow
 When memory is full, the system drops or swaps out pages that are needed again a moment later. Each
-such page is a disk read in the middle of a step. On a GPU, torch keeps memory for later use. Where
-it finds no room, it waits for the device, gives everything back, and starts again.
+such page is a disk read within a step. On a GPU, torch keeps memory for later use. If it finds no
+room, it waits for the device, releases everything, and tries again.
 
 ## Evidence
 On the host:
 
-- the process met major page faults (pages read from disk) while training, at least ${FAULTS_PER_S}
-  per second;
-- memory use was above ${FULL:percent} of what the process may use;
+- training had at least ${FAULTS_PER_S} major page faults (pages read from disk) per second;
+- memory use was above ${FULL:percent} of the process's limit;
 - steps with faults took at least ${SLOWER:gain} longer than steps without.
 
 On a GPU:
 
-- torch had to look for room again in at least ${RETRIES_PER_STEP:percent} of the steps;
-- a part of the batch takes so much less time that training in such parts would be at least
-  ${SLOWER:gain} faster.
+- torch retried an allocation in at least ${RETRIES_PER_STEP:percent} of the steps;
+- training in parts of the batch would be at least ${SLOWER:gain} faster, by the measured time of
+  such a part.
 
 ## Predicted gain
-All steps at the pace of those without faults; on a GPU, as many rows in the smaller steps.
+All steps as fast as those without faults. On a GPU: the same number of rows in the smaller steps.
 
 ## Example
 A cached or loaded data set larger than the memory.

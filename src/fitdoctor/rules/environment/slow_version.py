@@ -1,21 +1,21 @@
 """# slow-version (EN009)
 
 ## What it finds
-The installed Keras is known to compute a layer slowly, a later version does not, and that layer
-takes the time here.
+The installed Keras is known to compute a layer slowly. A later version does not. That
+layer takes the time here.
 
 ## Why it is slow
-Some versions leave the fused kernel of a GPU for a loop in Python, or never call it. Nothing in the
-script shows that.
+Some versions replace a GPU's fused kernel by a Python loop, or never call it. The script does not
+show that.
 
 ## Evidence
-- the installed version, the backend and the device are those of a row of fitdoctor's table, each of
-  which names the change in Keras that fixed it;
+- the installed version, the backend and the device match a row of fitdoctor's table. Each row names
+  the change in Keras that fixed it;
 - layers of that kind were timed here, and take ${NOTABLE_SHARE:percent} of a step or more.
 
 ## Predicted gain
-Where the change states a factor, the layer's time divided by it. Else a bound: at most, if the
-layer cost nothing. A newer version is not tried: that takes another environment.
+If the change states a factor: the layer's time divided by it. Otherwise a bound: at most, if the
+layer cost nothing. A newer version is not tried, because that needs another environment.
 
 ## Example
 ```shell

@@ -4,13 +4,13 @@
 The same script is clearly faster on another of Keras's backends.
 
 ## Why it is slow
-Backends differ in their kernels and in what they do around a step: on a CPU, TensorFlow's
-convolutions are faster, JAX starts tiny steps sooner, torch runs every op by itself.
+Backends differ in their kernels and in their work around a step. On a CPU, TensorFlow's
+convolutions are faster, JAX starts tiny steps sooner, and torch runs every op separately.
 
 ## Evidence
-The script itself, unchanged, run in fresh processes on its own and on the other backend in turns
-(`fitdoctor run --try-backend NAME`): the other is at least ${WORTH_OTHER_BACKEND:gain} faster per
-step.
+The script itself, unchanged, runs in fresh processes on its own and on the other backend in turns
+(`fitdoctor run --try-backend NAME`). The other one is at least ${WORTH_OTHER_BACKEND:gain} faster
+per step.
 
 ## Predicted gain
 The ratio of those runs.

@@ -4,19 +4,19 @@
 Steps become slower and slower while training runs.
 
 ## Why it is slow
-Something grows with every step: a list of tensors that keeps them alive, a graph that gets new
-nodes, files that are written into one folder; or the machine throttles as it heats up.
+Something grows with every step: a list that keeps tensors alive, a graph that gets new nodes, files
+in one folder. Or the machine throttles as it heats up.
 
 ## Evidence
-- at least ${MIN_ROWS} steps were recorded while no other process disturbed them, ${MIN_NS:s} or
-  more in all;
+- at least ${MIN_ROWS} recorded steps were undisturbed by other processes, ${MIN_NS:s} or more in
+  total;
 - the last third of them takes at least ${SLOWER:gain} longer than the first third, and the middle
-  lies between them;
+  third is between them;
 - the growth is spread over the run: at least ${MOSTLY_RISING:percent} of the changes from one tenth
-  of the run to the next are upwards, and none of them is most of the growth.
+  of the run to the next go up, and none of them is most of the growth.
 
 ## Predicted gain
-All steps at the pace of the first third.
+All steps as fast as the first third.
 
 ## Example
 ```python
@@ -32,7 +32,7 @@ history.append(float(loss))
 Depends on what grows: advice.
 
 ## When not to
-Later batches are larger, as with a curriculum: then they simply take longer.
+Later batches are larger, as with a curriculum: they then simply take longer.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """# thread-quota-mismatch (EN002)
 
 ## What it finds
-The step computes with more threads than it may use cores.
+The step uses more threads than the process may use cores.
 
 ## Why it is slow
 Threads that wait for each other take turns on too few cores: each waits for one that is not
-running. On free cores too many threads do no harm; under a quota or an affinity they do.
+running. Too many threads do no harm on free cores. Under a quota or an affinity they do.
 
 ## Evidence
-- the number of threads asked for (`TF_NUM_INTRAOP_THREADS`, `tf.config.threading`,
+- the requested number of threads (`TF_NUM_INTRAOP_THREADS`, `tf.config.threading`,
   `torch.set_num_threads`) is larger than the cores that affinity and quota allow;
-- the same script in fresh processes with as many threads as cores, in turns with the script as
-  it is, is at least ${WORTH_GAIN:gain} faster per step.
+- the script with as many threads as cores is at least ${WORTH_GAIN:gain} faster per step, in fresh
+  processes and in turns with the script as it is.
 
 ## Predicted gain
 The step as measured with as many threads as cores.
@@ -28,7 +28,7 @@ Leave the number unset, or set it to the cores you have.
 Sums are computed in another order: results differ in the last digits. Unsafe.
 
 ## When not to
-There are enough cores: then the number does not matter.
+There are enough cores: the number then does not matter.
 """
 
 from __future__ import annotations

@@ -4,19 +4,19 @@
 Copying each batch to the GPU takes a large part of the step.
 
 ## Why it is slow
-Plain arrays stay in the host's memory: every batch is sliced there and copied to the device,
-while the device waits. Wide types (float64, float32 pixels where uint8 would do) make it worse.
+Plain arrays stay in the host's memory. Every batch is sliced there and copied to the device, while
+the device waits. Wide types (float64, or float32 pixels instead of uint8) make it worse.
 
 ## Evidence
-- training runs on a GPU and is fed with arrays;
-- picking a batch's rows and copying them, timed alone, explains at least ${EXPLAINS:percent} of
-  what a real step takes longer than a step on a batch that is already on the GPU;
+- training runs on a GPU and reads arrays;
+- picking a batch's rows and copying them, timed alone, explains at least ${EXPLAINS:percent} of the
+  time of a real step above a step on a batch that is already on the GPU;
 - a quarter of the batch is copied in less than ${LATENCY_SHARE:percent} of the time: the bytes take
   the time, not the start of a copy (that would be HO002);
 - the predicted gain is at least ${WORTH_REWRITE:gain}.
 
 ## Predicted gain
-${NARROWER:percent} of the time to pick and copy, as with uint8 for float32; at most the step with
+${NARROWER:percent} of the time to pick and copy, as with uint8 for float32. At most the step with
 its data on the GPU, at least ${LEAST_SAVED:percent} of that time.
 
 ## Example
@@ -29,7 +29,7 @@ Put small data on the device once (JAX: `jax.device_put`; torch: a DataLoader ov
 send uint8 and convert in the model, pin memory, or load ahead on other threads.
 
 ## Fix safety
-The same numbers, but the code has to be rewritten: advice.
+The same numbers, but the code must be rewritten: advice.
 
 ## When not to
 The step is long enough to hide the copy.

@@ -4,8 +4,8 @@
 Training runs in several processes, and one of them comes late to every step.
 
 ## Why it is slow
-A step ends when all processes have added up their gradients. The others wait for the slowest one,
-so each step takes as long as on it.
+A step ends when all processes have added up their gradients. All wait for the slowest one, so each
+step takes as long as its step.
 
 ## Evidence
 - `fitdoctor report --ranks` compared the same steps of all ranks.
@@ -23,14 +23,14 @@ files = sorted(glob("data/*.tfrecord"))[rank::world]     # rank 3 got the large 
 ```
 
 ## Use instead
-Give each rank as much to load: shard by records instead of files, the same number of workers and
-cores for each process, data on the same disk.
+Give each rank the same load: shard by records instead of files, use the same number of workers and
+cores for each process, and put the data on the same disk.
 
 ## Fix safety
-Advice: what makes this rank slow lies in its data, its cores or its machine.
+Advice: the cause is in this rank's data, its cores or its machine.
 
 ## When not to
-One rank does the validation or writes the checkpoints, and that is meant to be so.
+One rank does the validation or writes the checkpoints on purpose.
 """
 
 from __future__ import annotations

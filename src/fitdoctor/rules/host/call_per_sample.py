@@ -34,7 +34,7 @@ torch, but slower than `predict` on JAX: fitdoctor recommends only what it measu
 no callbacks, no History object, no epochs. Calls with callbacks are therefore unsafe to replace.
 
 ## When not to
-- Each call has many steps: its start-up is spread over them.
+- Each call has many steps: they share its start-up.
 - On JAX, `train_on_batch` is slower than a one-batch `fit`; nothing is recommended then.
 """
 

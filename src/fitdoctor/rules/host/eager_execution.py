@@ -13,13 +13,12 @@ step, and nothing is fused. Usual causes: `run_eagerly=True` left from debugging
 - the same step compiled, tried on your own model and batch, is faster by
   ${CLEARLY_FASTER:gain} or more;
 - or: the loop's body calls a compiled function, and operations of the framework around it take
-  ${AROUND_SHARE:percent} of the time or more, as the loop was seen while it trained.
+  ${AROUND_SHARE:percent} of the time or more, sampled while the loop trained.
 
 ## Predicted gain
-The measured compiled step in place of the eager one. For a loop body without a function of its
-own, a stand-in step (forward, backward, update of the same model on the same batch) is compiled;
-the interval is then wider. For operations around a compiled function a bound: the loop without
-them.
+The measured compiled step in place of the eager one. If the loop body has no step function, a
+stand-in step is compiled (forward, backward, update of the same model on the same batch). The
+interval is then wider. For operations around a compiled function a bound: the loop without them.
 
 ## Example
 ```python
@@ -43,14 +42,14 @@ def train_step(x, y):
 ```
 
 ## Fix safety
-`run_eagerly` off: bit for bit the same on TensorFlow; rounding may differ on JAX. A step of your
-own is safe where some steps of it, compiled, left exactly the same weights as op by op: a graph may
-be rewritten, and draws its random numbers from other states. Python side effects inside the step
-(prints, appends) run only while tracing: a function with them is not decorated. Numbers that it
-only returns (`.numpy()`, `float()`) are read by a function around it.
+`run_eagerly` off: bit for bit the same on TensorFlow; rounding may differ on JAX. Your own step is
+safe if some compiled steps left exactly the same weights as op by op: the framework may rewrite a
+graph, and a graph draws its random numbers from other states. Python side effects inside the step
+(prints, appends) run only while tracing, so a function with them is not decorated. If it only
+returns numbers (`.numpy()`, `float()`), a function around it reads them.
 
 ## When not to
-On torch Keras always runs eagerly; that is not a fault of the script.
+On torch, Keras always runs eagerly. That is not a fault of the script.
 """
 
 from __future__ import annotations

@@ -1,23 +1,23 @@
 """# host-sync (HO006)
 
 ## What it finds
-A value is read from the device in every step (`float(loss)`, `.item()`, `.numpy()`, `.cpu()`), so
-that host and device take turns.
+The loop reads a value from the device in every step (`float(loss)`, `.item()`, `.numpy()`,
+`.cpu()`), so host and device take turns.
 
 ## Why it is slow
-JAX, and every framework on a GPU, starts operations and goes on: while the device computes one
-step, Python prepares the next. Reading a value waits until the device has caught up, and then the
-device waits for Python.
+JAX, and every framework on a GPU, starts operations and does not wait for them: while the device
+computes one step, Python prepares the next. Reading a value waits until the device has caught up.
+Then the device waits for Python.
 
 ## Evidence
-- the loop was watched while it trained: in ${WORTH_SHARE:percent} of the time or more its thread
+- samples of the loop while it trained: in ${WORTH_SHARE:percent} of the time or more its thread
   waited for a value;
-- the step by itself, and the host's work without that wait, are each so much shorter than the
-  iteration that running side by side would gain ${WORTH_GAIN:gain} or more.
+- the step alone, and the host's work without that wait, are each so much shorter than the iteration
+  that overlapping them would gain ${WORTH_GAIN:gain} or more.
 
 ## Predicted gain
-The longer of the two instead of their sum. Without an accelerator both share the cores: only what
-the step leaves free counts.
+The longer of the two instead of their sum. Without an accelerator both share the cores, so only
+cores that the step leaves free count.
 
 ## Example
 ```python
@@ -35,11 +35,11 @@ history = [float(one) for one in history]
 ```
 
 ## Fix safety
-Safe: the same numbers, read later. The edit is made where the value only goes into a list that
-nothing looks at before the loop has ended; elsewhere it is for the author to make.
+Safe: the same numbers, read later. `fix` makes the edit if the value only goes into a list that
+nothing reads before the loop ends. Otherwise the edit is yours to make.
 
 ## When not to
-The device computes nearly all the time: then waiting for it costs nothing.
+The device computes nearly all the time: waiting for it then costs nothing.
 """
 
 from __future__ import annotations

@@ -10,15 +10,15 @@ computed in NumPy or in a Python loop after every step, plots and logs, an envir
 simulated step by step, data that is copied again and again.
 
 ## Evidence
-- the loop was watched while it trained; in ${WORTH_SHARE:percent} of the time or more its thread
-  was in your own code: neither in a framework, nor making the data that the step gets; or the hooks
-  of a callback of yours at the end of epochs took as much;
-- without that time a step would be ${WORTH_GAIN:gain} faster or more. Where the device computes
-  beside the host (JAX, a GPU), only what it does not hide counts.
+- samples of the loop while it trained: in ${WORTH_SHARE:percent} of the time or more its thread was
+  in your own code, neither in a framework nor making the step's data; or the epoch-end hooks of
+  your callback took as much;
+- without that time a step would be ${WORTH_GAIN:gain} faster or more. If the device computes in
+  parallel with the host (JAX, a GPU), only time that it does not hide counts.
 
 ## Predicted gain
-A bound: the step if this code cost nothing. What of it can be saved is for you to see; the lines
-are ranked by their time.
+A bound: the step if this code cost nothing. You decide what can be saved; the lines are ranked by
+their time.
 
 ## Example
 ```python
@@ -40,7 +40,7 @@ for step, (x, y) in enumerate(batches):
 Advice: it is your code.
 
 ## When not to
-The code is what the script is for (a simulation), and is as fast as it can be.
+The code is the purpose of the script (a simulation), and is as fast as it can be.
 """
 
 from __future__ import annotations

@@ -1,24 +1,24 @@
 """# tiny-epochs (HO003)
 
 ## What it finds
-Epochs of a few steps: what Keras does once per epoch and per validation takes the time.
+Epochs of a few steps: Keras's fixed work per epoch and per validation takes the time.
 
 ## Why it is slow
-Each epoch has a fixed cost: a new iterator, callbacks, the reading of metrics. Each validation pass
-has another one, however small the validation set. Both are about 20 to 50 ms on TensorFlow. With
-8 steps of 1 ms per epoch, training is a fraction of it.
+Each epoch has a fixed cost: a new iterator, callbacks, reading metrics. Each validation pass has
+another one, however small the validation set. Both are about 20 to 50 ms on TensorFlow. With 8
+steps of 1 ms per epoch, training takes a fraction of that.
 
 ## Evidence
-- epochs of at most ${FEW_STEPS} steps, ${MIN_EPOCHS} or more of them seen;
+- at least ${MIN_EPOCHS} epochs of at most ${FEW_STEPS} steps each;
 - or: a hand-written loop makes a new iterator of its loader for every step, and the step and a
   batch of the loader, both measured alone, leave ${FIXED_SHARE:percent} of the time or more;
 - time per epoch outside the steps (between epochs, validation of at most ${FEW_VALIDATION_STEPS}
   batches, the start of a new `fit`) is ${FIXED_SHARE:percent} or more of the whole.
 
 ## Predicted gain
-Epochs of ${FEW_STEPS} steps; in a loop, the step and a batch alone. Where validation is
-${VALIDATION_SHARE:percent} or more of that time, a validation every ${VALIDATION_EVERY} epochs is
-offered beside it, with its own gain.
+Epochs of ${FEW_STEPS} steps; in a loop, the step and a batch alone. If validation is
+${VALIDATION_SHARE:percent} or more of that time, a second cure with its own gain validates every
+${VALIDATION_EVERY} epochs.
 
 ## Example
 ```python
@@ -33,12 +33,12 @@ model.fit(dataset.repeat(50), epochs=10, validation_data=(xv, yv))
 
 ## Fix safety
 The weights stay the same. History, callbacks and learning-rate schedules by epoch become coarser,
-so the cure is unsafe. A tf.data dataset is repeated by an edit where no callback of yours counts
-epochs; arrays are not, since `fit` goes over them once in an epoch.
+so the cure is unsafe. `fix` repeats a tf.data dataset if none of your callbacks counts epochs. It
+does not repeat arrays, because `fit` reads them once per epoch.
 
 ## When not to
-- Validation takes long because of its size or its batch size: CB002.
-- A callback of yours takes the time at each epoch's end.
+- Validation is slow because of its size or its batch size: CB002.
+- Your own callback takes the time at each epoch's end.
 """
 
 from __future__ import annotations

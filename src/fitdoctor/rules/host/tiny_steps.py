@@ -8,19 +8,18 @@ Each step has a fixed cost: Python's loop, callbacks, the call into the framewor
 every op. With a small model and a small batch the arithmetic is a fraction of it.
 
 ## Evidence
-- on one frozen batch, with Keras's loop around it, a quarter of the batch takes nearly as long: at
-  least ${FLAT:percent} of the time, or ${MOSTLY_START:percent} where a larger batch is the only
-  cure;
-- no loader explains that the step takes longer than on a frozen batch;
-- the same steps with `steps_per_execution` of ${FEW_TOGETHER} or ${MANY_TOGETHER}, tried on your
-  own model and data, make the training faster by ${WORTH_TOGETHER:gain} or more. On torch, where
-  Keras does not support it, a batch of ${LARGER_TIMES} times the size (or ${LARGEST_TIMES} times,
-  tried on a GPU) must do so by ${WORTH_ANOTHER:gain} or more.
+- on one frozen batch, in Keras's loop, a quarter of the batch takes nearly as long: at least
+  ${FLAT:percent} of the time, or ${MOSTLY_START:percent} if a larger batch is the only cure;
+- the loader does not explain why a real step takes longer than on a frozen batch;
+- `steps_per_execution` of ${FEW_TOGETHER} or ${MANY_TOGETHER}, tried on your own model and data,
+  makes the training ${WORTH_TOGETHER:gain} faster or more. On torch Keras does not support it:
+  there a batch of ${LARGER_TIMES} times the size (or ${LARGEST_TIMES} times, tried on a GPU) must
+  make it ${WORTH_ANOTHER:gain} faster or more.
 
 ## Predicted gain
 The measured step under `steps_per_execution`, plus Keras's own loop (${MOST_LOOP_NS:ms} at most)
-divided by its number, both as far as an epoch has that many steps to start together. On torch:
-samples per second at the larger batch.
+divided by that number, as far as an epoch has that many steps. On torch: samples per second at the
+larger batch.
 
 ## Example
 ```python
@@ -38,9 +37,9 @@ The same numbers bit for bit. Batch-level callbacks are then called once per exe
 step, so with such callbacks the cure is unsafe. A larger batch changes the training: unsafe.
 
 ## When not to
-- Time grows with the batch: the step is bound by arithmetic.
+- Time grows with the batch: arithmetic limits the step.
 - Input is the limit: cure that first.
-- It would give less than ${WORTH_TOGETHER:times} of the whole time: then it is not reported.
+- It would give less than ${WORTH_TOGETHER:times} of the whole time: it is then not reported.
 - Epochs of a few steps: an execution ends with its epoch (see HO003).
 """
 

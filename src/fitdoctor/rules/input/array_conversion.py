@@ -4,25 +4,25 @@
 Every call of `fit`, or every epoch, converts the whole arrays again.
 
 ## Why it is slow
-Keras copies arrays into the backend's own memory at the start of a call, and casts floats that
-are not of its type (float64 to float32). For one long `fit` on TensorFlow that is paid once; in a
-loop of short calls it is paid each time. On JAX and torch it is paid twice in every epoch, since
-Keras makes a new iterator before and after each. A compiled step of a hand-written loop copies
-the NumPy arrays that it is given in every call.
+Keras copies arrays into the backend's own memory at the start of a call, and casts floats of
+another type (float64 to float32). One long `fit` on TensorFlow does that once. A loop of short
+calls does it every time. JAX and torch do it twice per epoch, because Keras makes a new iterator
+before and after each. A compiled step of a hand-written loop copies its NumPy arguments in every
+call.
 
 ## Evidence
-- converting these arrays was timed; with the number of times that Keras does it, it explains at
-  least ${CONVERTED_SHARE:percent} of the start of each call and of what lies between epochs;
-- or: a hand-written loop gives its compiled step the same large NumPy arrays in every call, and
-  with them handed over once, in turns with the step as it is, it is ${WORTH_CHANGE:gain} faster;
+- converting these arrays was timed; times the number of conversions, it explains at least
+  ${CONVERTED_SHARE:percent} of the start of each call and of the time between epochs;
+- or: a hand-written loop gives its compiled step the same large NumPy arrays in every call, and the
+  step is ${WORTH_CHANGE:gain} faster with the arrays handed over once (measured in turns);
 - arrays of the right type are reported only where several calls of the same line copy them.
 
 ## Predicted gain
-In a hand-written loop: the measured step. Where the arrays have to be cast: the difference of
-converting them as they are and cast before, each time. Where that is less than
-${MOST_OF_IT:percent} of what one call instead of many saves, or nothing has to be cast: the
-start-up of all calls except one, most of what lies between them, and, where a call has
-${FEW_STEPS} steps or fewer, what its steps take longer than on a frozen batch.
+In a hand-written loop: the measured step. If the arrays must be cast: the time to convert them as
+they are minus the time to convert them already cast, for each conversion. If that is less than
+${MOST_OF_IT:percent} of what one call instead of many saves, or nothing must be cast: the start-up
+of all calls except one, plus most of the time between them. If a call has ${FEW_STEPS} steps or
+fewer, the time of its steps above a step on a frozen batch is added.
 
 ## Example
 ```python
@@ -38,8 +38,8 @@ model.fit(x, y, epochs=20)                 # or one tf.data.Dataset, made once
 
 ## Fix safety
 Casting once gives the same numbers bit for bit. One call instead of many draws another random order
-of the samples (none with `shuffle=False`), and callbacks that count epochs see other numbers:
-unsafe. It is written where the loop has nothing in it but the call, without callbacks.
+of the samples (not with `shuffle=False`), and callbacks that count epochs see other numbers:
+unsafe. `fix` writes it if the loop contains only the call, without callbacks.
 
 ## When not to
 One call of `fit` on TensorFlow, or epochs of many steps: the conversion does not matter.

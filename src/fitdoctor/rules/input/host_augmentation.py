@@ -4,25 +4,24 @@
 Random augmentation keeps all CPU cores busy while an accelerator waits for it.
 
 ## Why it is slow
-A `map` of tf.data always runs on the CPU. Augmentation layers in the model run where the model
-runs; on a fast accelerator they cost a fraction.
+A `map` of tf.data always runs on the CPU. Augmentation layers in the model run on the model's
+device; on a fast accelerator they cost a fraction.
 
-The same layers called from a `PyDataset` or a torch dataset are started one operation at a time.
+Called from a `PyDataset` or a torch dataset, the same layers start one operation at a time.
 
 ## Evidence
 - there is an accelerator, and training waits for its data: a frozen batch gains
   ${WORTH_GAIN:gain} or more, and loading explains at least ${EXPLAINED_SHARE:percent} of that;
-- of a tf.data pipeline: while loading alone, at least ${BUSY_SHARE:percent} of the cores are busy,
-  so that more threads cannot help, and stages with random ops take at least
-  ${RANDOM_SHARE:percent} of the CPU time of loading, and cannot be cached;
-- of a `PyDataset` or a `DataLoader`: Keras layers with random numbers take at least
-  ${RANDOM_SHARE:percent} of the time in which a batch is made, and the step with these layers in
-  the model was timed: there they take less than ${WORTH_MOVING:percent} of that time.
+- for a tf.data pipeline: the loader alone keeps at least ${BUSY_SHARE:percent} of the cores busy,
+  so more threads cannot help; stages with random ops take at least ${RANDOM_SHARE:percent} of its
+  CPU time, and cannot be cached;
+- for a `PyDataset` or a `DataLoader`: Keras layers with random numbers take at least
+  ${RANDOM_SHARE:percent} of the time to make a batch; timed in the model, these layers take less
+  than ${WORTH_MOVING:percent} of that.
 
 ## Predicted gain
-Loading without those stages or layers, beside the step. Layers were tried in the model; what stages
-of a tf.data pipeline cost on the accelerator is not known: they are taken to be ${FASTER_THERE}
-times faster there.
+Loading without those stages or layers, overlapped with the step. Layers were tried in the model.
+The cost of tf.data stages on the accelerator is not known: we assume ${FASTER_THERE} times faster.
 
 ## Example
 ```python
@@ -35,11 +34,11 @@ model = keras.Sequential([keras.layers.RandomFlip(), keras.layers.RandomRotation
 ```
 
 ## Fix safety
-Other random numbers, and the same kind of augmentation only where Keras has the layer. Some
-layers switch XLA off for the model: measure.
+The random numbers change. The augmentation stays the same only if Keras has the layer. Some layers
+switch XLA off for the model: measure.
 
 ## When not to
-The model trains on the CPU: the work is the same wherever it is written.
+The model trains on the CPU: the work is the same in either place.
 """
 
 from __future__ import annotations

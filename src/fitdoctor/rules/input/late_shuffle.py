@@ -5,9 +5,9 @@ A shuffle buffer is filled with finished (decoded, augmented) elements at the st
 epoch, and training stands still until it is full.
 
 ## Why it is slow
-`shuffle(n)` gives its first element when it holds n. After an expensive `map`, that is n times
-the cost of the map before each epoch's first step, and n finished elements in memory. Before the
-map, the buffer holds ids or file names and is full at once.
+`shuffle(n)` gives its first element once it holds n. After an expensive `map`, each epoch's first
+step waits for n calls of the map, and memory holds n finished elements. Before the map, the buffer
+holds ids or file names and is full at once.
 
 ## Evidence
 - a `shuffle` reads a `map`;
@@ -15,8 +15,8 @@ map, the buffer holds ids or file names and is full at once.
   batch comes later as written, by at least ${STALL_SHARE:percent} of an epoch.
 
 ## Predicted gain
-An epoch = the first batch + each further batch or step, whichever is longer; as written over
-moved.
+An epoch takes its first batch, plus each further batch or step, whichever is longer. The gain is
+the epoch as written over the epoch with the shuffle moved.
 
 ## Example
 ```python

@@ -4,17 +4,17 @@
 Loading and training take turns: while one works, the other waits.
 
 ## Why it is slow
-A step then takes loading plus computing, though the longer of the two would do. On torch, Keras
-reads generators and single-worker data in the training thread; TensorFlow and JAX mostly overlap
-by themselves.
+A step then takes loading plus computing instead of the longer of the two. On torch, Keras reads
+generators and single-worker data in the training thread. TensorFlow and JAX mostly overlap by
+themselves.
 
 ## Evidence
 - a real step takes about as long as a step on a frozen batch plus a batch of the loader alone: less
   than ${LITTLE_OVERLAP:percent} of the shorter one is hidden;
-- the training was seen to wait for at least ${WAITED_SHARE:percent} of each batch's loading;
-- the loader alone takes less than ${NEARLY_HIDDEN} steps, so that side by side it would be hidden
-  or nearly so;
-- loading keeps at most ${WAITING_CORES} cores busy, or it and the step together need at most
+- training waits for at least ${WAITED_SHARE:percent} of each batch's loading;
+- the loader alone takes less than ${NEARLY_HIDDEN} steps, so overlap would hide all or nearly all
+  of it;
+- loading keeps at most ${WAITING_CORES} cores busy, or loading and the step together need at most
   ${CORES_SHARE:percent} of the cores.
 
 ## Predicted gain
@@ -33,13 +33,13 @@ torch.utils.data.DataLoader(data, num_workers=2, persistent_workers=True)
 ```
 
 ## Fix safety
-As for IN002: with workers, a PyDataset on JAX or torch begins every epoch one batch later, and a
-`DataLoader` draws its order otherwise: unsafe. `fitdoctor.read_ahead` gives a generator's own
-batches in their order; unsafe only where the generator draws random numbers that others draw, too.
+As for IN002: with workers, a PyDataset on JAX or torch starts every epoch one batch later, and a
+`DataLoader` draws another order: unsafe. `fitdoctor.read_ahead` keeps a generator's batches in
+their order. It is unsafe only if the generator shares its random numbers with other code.
 
 ## When not to
 - The loader is far slower than the step: IN001 or IN002.
-- All cores are busy in both: side by side they would only slow each other down.
+- All cores are busy in both: overlapped, they would only slow each other down.
 """
 
 from __future__ import annotations

@@ -4,22 +4,23 @@
 The pipeline handles its data one element at a time, and the handling costs more than the work.
 
 ## Why it is slow
-Every element that passes a tf.data stage costs some microseconds, and every element that comes
-from a Python generator some dozens, however little is done to it. A batch of 256 pays that 256
-times; a pipeline that works on whole batches pays it once.
+Every element costs some microseconds per tf.data stage, and some dozens if it comes from a Python
+generator, however little work it needs. A batch of 256 pays that 256 times. A pipeline that works
+on whole batches pays it once.
 
 ## Evidence
-One of, each with training waiting for its data (gain of ${WORTH_GAIN:gain} or more on a frozen
-batch, ${EXPLAINED_SHARE:percent} of it explained by the loader):
-- the pipeline with `batch` before `map` was timed, is faster, and gave the same batch bit for bit,
+Training waits for its data (gain of ${WORTH_GAIN:gain} or more on a frozen batch,
+${EXPLAINED_SHARE:percent} of it explained by the loader), and one of these holds:
+- the pipeline with `batch` before `map` was timed, is faster, and gave the same batch bit for bit
   or except for rounding;
-- the same arrays, read the way `fit(x, y)` reads them, were timed and come faster;
-- the Python generator by itself takes at most ${OWN_SHARE:percent} of what its elements cost in the
+- the same arrays, read as `fit(x, y)` reads them, were timed and are faster;
+- the Python generator alone takes at most ${OWN_SHARE:percent} of what its elements cost in the
   pipeline, and a batch has ${SMALL_BATCH} elements or more.
 
 ## Predicted gain
-The changed pipeline's own time, beside the step. For a generator: its own time, plus one crossing
-per batch instead of one per element (${CROSSINGS_PER_BATCH} times as long, for more bytes to copy).
+The changed pipeline's own time, overlapped with the step. For a generator: its own time, plus one
+crossing per batch instead of one per element. That crossing takes ${CROSSINGS_PER_BATCH} times as
+long, because it copies more bytes.
 
 ## Example
 ```python

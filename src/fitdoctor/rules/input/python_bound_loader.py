@@ -1,33 +1,33 @@
 """# python-bound-loader (IN001)
 
 ## What it finds
-Training waits for data that is made by Python code, one core's worth at a time.
+Training waits for data made by Python code, which uses only one core.
 
 ## Why it is slow
 Python runs one thread at a time (the interpreter lock). A `__getitem__`, a generator, or a
-`numpy_function` that loops over samples in Python keeps one core busy and leaves the others,
-and the training step, waiting. More threads change nothing, since they wait for the lock.
+`numpy_function` that loops over samples in Python keeps one core busy. The other cores and the
+training step wait. More threads change nothing, because they wait for the lock.
 
 ## Evidence
 - a real step takes longer than a step on one batch held in memory (gain of ${WORTH_GAIN:gain} or
   more), and the loader alone explains at least ${EXPLAINED_SHARE:percent} of the difference
-  (${LOCKED_SHARE:percent} where it holds Python's lock, and so slows the step itself down);
-- while the loader runs alone, at least ${BUSY_CORES} cores are busy, so it does not just wait;
+  (${LOCKED_SHARE:percent} if it holds Python's lock, which slows the step itself);
+- while the loader runs alone, at least ${BUSY_CORES} cores are busy, so it works and does not wait;
 - your own Python code is on the stack in at least ${PYTHON_SHARE:percent} of the samples; or, for
   batches made by a `PyDataset`, a `DataLoader` or a generator, Python's lock is held in at least
   ${LOCK_SHARE:percent} of them.
 
 ## Predicted gain
-One batch is traced to see how much of its time is native calls (decoding an image, say): array
-code keeps those. The rest, Python itself, is taken to become ${VECTORISED} times faster: what
-NumPy or TensorFlow ops usually gain over a Python loop. To that comes what Keras needs for a
-batch that costs nothing to make (measured, for a PyDataset), overlapped as it is now, but not with
-the Python that starts a step's operations, since both need Python's lock. A function in tf.data
-that is called per element costs ${ELEMENT_BY_OPS_NS:ms} per element as TensorFlow ops.
-Work of a generator is best done once, before training: then next to nothing of it is left. Where
-at least ${MOSTLY_NATIVE:percent} is native and several samples at a time would gain more, that is
-the cure: all cores share the loading and the step; as TensorFlow ops, without the Python between.
-The step on a frozen batch is the floor.
+One batch is traced to see how much of its time is native calls (decoding an image, say). Array code
+keeps those. We assume that the rest, Python itself, becomes ${VECTORISED} times faster: the usual
+gain of NumPy or TensorFlow ops over a Python loop. Added is what Keras needs for a batch that costs
+nothing to make (measured, for a PyDataset). It overlaps as it does now, except with the Python that
+starts a step's operations, because both need Python's lock. A tf.data function that is called per
+element costs ${ELEMENT_BY_OPS_NS:ms} per element as TensorFlow ops. A generator's work is best done
+once, before training: then almost none of it is left. If at least ${MOSTLY_NATIVE:percent} is
+native and several samples at a time would gain more, that is the cure: all cores share the loading
+and the step; as TensorFlow ops, without the Python between. The step on a frozen batch is the
+floor.
 
 ## Example
 ```python
@@ -51,7 +51,7 @@ rewrite, with its own gain, where it fits in ${MEMORY_SHARE:percent} of the free
 
 ## Fix safety
 Vectorising keeps samples and order; check that the numbers agree. Random augmentation draws its
-numbers in another order afterwards. A cache is unsafe, since only some of the data was made twice
+numbers in another order afterwards. A cache is unsafe, because only part of the data was made twice
 and compared.
 
 ## When not to

@@ -5,24 +5,24 @@ The same deterministic work (decoding, parsing, resizing, tokenising) is done ag
 epoch, and training waits for it.
 
 ## Why it is slow
-A tf.data pipeline runs from its sources in every pass. What does not change from pass to pass
-needs to be computed only once, if memory or disk can hold the result.
+A tf.data pipeline runs from its sources in every pass. Work whose result never changes is needed
+only once, if memory or disk can hold the result.
 
 ## Evidence
 - a real step takes longer than a step on one batch held in memory (gain of ${WORTH_GAIN:gain} or
   more), and loading explains at least ${EXPLAINED_SHARE:percent} of the difference;
-- the stages up to one point contain no random op and no shuffle, and where they run Python, two
-  passes gave the same elements bit for bit;
-- native work takes a notable part of loading (waiting alone is IN002, Python alone IN001);
+- the stages up to one point contain no random op and no shuffle; if they run Python, two passes
+  gave the same elements bit for bit;
+- native work takes a notable part of loading (only waiting is IN002, only Python is IN001);
 - the pipeline with a cache at that point was timed, and is faster;
 - batching first, or fewer files to open, would not save ${OVERHEAD_PART:percent} or more of that;
 - the cached output fits in ${MEMORY_SHARE:percent} of the free memory; or it does not, and reading
   it from disk was timed and is faster than making it again.
 
 ## Predicted gain
-The pipeline with the cache, timed on this machine, beside the step; from the second epoch on. The
-first epoch fills the cache and takes as long as now. For a pack: some of it was written and read
-from memory, and once from the disk; both at once at best, one after the other at worst.
+The pipeline with the cache, timed on this machine, overlapped with the step, from the second epoch
+on. The first epoch fills the cache and takes as long as now. For a pack: a part of it was written,
+and read from memory and once from disk. At best both reads overlap, at worst they add up.
 
 ## Example
 ```python
@@ -33,11 +33,11 @@ files.map(decode_and_resize).shuffle(1000).batch(32)
 ```python
 files.map(decode_and_resize).cache().shuffle(1000).batch(32)
 ```
-Where memory is short, `fitdoctor fix --pack DEST` writes instead
+If memory is short, `fitdoctor fix --pack DEST` writes this instead:
 ```python
 files.map(decode_and_resize).apply(fitdoctor.packed("DEST")).shuffle(1000).batch(32)
 ```
-whose first run stores the output as TFRecord shards, which every later run reads.
+The first run stores the output as TFRecord shards. Every later run reads them.
 
 ## Fix safety
 Same samples, same order, same numbers. A source that shuffles by itself (`list_files`) keeps one

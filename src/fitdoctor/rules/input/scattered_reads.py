@@ -1,12 +1,12 @@
 """# scattered-reads (IN011)
 
 ## What it finds
-A batch is collected from places all over a file, or from a file per sample, and opening and
-unpacking costs more than the data.
+A batch is read from places all over a file, or from a file per sample. Opening and unpacking costs
+more than reading the data.
 
 ## Why it is slow
-A compressed HDF5 chunk is unpacked whole for each row that is wanted of it; a file is opened for
-each record. The same rows side by side cost one chunk, one open file.
+Reading one row of a compressed HDF5 chunk unpacks the whole chunk. Reading one record opens a file.
+The same rows side by side cost one chunk or one open file.
 
 ## Evidence
 - training waits for its data: a frozen batch gains ${WORTH_GAIN:gain} or more, and loading explains
@@ -17,7 +17,7 @@ each record. The same rows side by side cost one chunk, one open file.
   read in ${PACKED_SHARE:percent} of the time or less.
 
 ## Predicted gain
-Loading with the contiguous read instead, beside the step.
+Loading with the contiguous read instead, overlapped with the step.
 
 ## Example
 ```python
@@ -34,12 +34,12 @@ tf.data.TFRecordDataset(files).apply(fitdoctor.packed("DEST"))   # makes them in
 ```
 
 ## Fix safety
-Reading blocks in random order is another order of samples: shuffle rows inside some blocks, too.
-Repacked records are the same records in the same order: `fitdoctor fix --pack DEST` makes that
-edit, and the script's next run writes the records to DEST. Where the files come in another order in
-every epoch (`list_files` shuffles), the pack keeps one order, which is unsafe: shuffle after it.
-An array in memory gives the same rows in the same order; `fix --unsafe` reads it where it is
-opened, if it fits. Unsafe, since its slices are views: what is changed in place stays changed.
+Reading blocks in random order changes the order of samples: shuffle rows inside some blocks, too.
+Repacked records are the same records in the same order. `fitdoctor fix --pack DEST` makes that
+edit, and the script's next run writes the records to DEST. If the order of files changes in every
+epoch (`list_files` shuffles), the pack keeps one order, which is unsafe: shuffle after it. An array
+in memory gives the same rows in the same order. `fix --unsafe` reads it at the place where it is
+opened, if it fits. That is unsafe because its slices are views: a change in place stays.
 
 ## When not to
 The file is small enough to read whole: do that.

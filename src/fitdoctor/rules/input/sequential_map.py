@@ -4,8 +4,8 @@
 A `map` runs one call at a time although cores are free, and training waits for it.
 
 ## Why it is slow
-TensorFlow runs maps in parallel by itself only where their function has no state. A function with
-random ops has one, and runs serially unless `num_parallel_calls` is given.
+TensorFlow runs a map in parallel by itself only if its function has no state. A function with
+random ops has state, and runs serially unless `num_parallel_calls` is given.
 
 ## Evidence
 - training waits for its data: a frozen batch gains ${WORTH_GAIN:gain} or more, and loading explains
@@ -14,7 +14,7 @@ random ops has one, and runs serially unless `num_parallel_calls` is given.
 - the pipeline with `num_parallel_calls=AUTOTUNE` was timed on this machine, and is faster.
 
 ## Predicted gain
-The pipeline so changed, beside the step, as far as there are cores for both.
+The changed pipeline, overlapped with the step as far as there are cores for both.
 
 ## Example
 ```python
@@ -27,8 +27,8 @@ dataset.map(random_augmentation, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
 ```
 
 ## Fix safety
-The same samples in the same order, but the random numbers fall on other samples, and are not the
-same from run to run.
+The same samples in the same order. But other samples get the random numbers, and they differ from
+run to run.
 
 ## When not to
 - The function is stateless: TensorFlow does it already.

@@ -1,25 +1,24 @@
 """# serial-reads (IN002)
 
 ## What it finds
-Training waits for data that is mostly waiting itself: for a disk, a network, a service.
+Training waits for a loader that itself mostly waits: for a disk, a network, a service.
 
 ## Why it is slow
-Each read takes time in which nothing is computed. Reads that follow one another add their
-delays up; reads that are under way together share them.
+During a read nothing is computed. Delays of serial reads add up. Reads in parallel share them.
 
 ## Evidence
 - a real step takes longer than a step on one batch held in memory (gain of ${WORTH_GAIN:gain} or
   more), and the loader alone explains at least ${EXPLAINED_SHARE:percent} of the difference;
 - while the loader runs alone, fewer than ${BUSY_CORES} cores are busy: it waits, it does not work;
-- fewer reads are in flight than helped when tried: ${TF_DATA_READS} or more in a tf.data pipeline,
-  more and more threads elsewhere. Where nothing can be tried, ${MOST_THREADS} at most, or
+- a trial with more reads in flight helped: ${TF_DATA_READS} or more in a tf.data pipeline, a
+  growing number of threads elsewhere. If nothing can be tried: ${MOST_THREADS} at most, or
   ${PROCESSES_PER_CORE} processes per core.
 
 ## Predicted gain
-The same data read with that many calls at a time, timed on this machine, beside the step. Where
-that cannot be tried (a generator): a batch divided by the reads in flight after the cure, but
-never below its CPU part spread over the cores; it assumes that the storage serves that many
-readers as fast.
+The same data read with that many calls at a time, timed on this machine, overlapped with the step.
+If that cannot be tried (a generator): a batch divided by the reads in flight after the cure, but
+never below its CPU part spread over the cores. This assumes that the storage serves that many
+readers at the same speed.
 
 ## Example
 ```python
@@ -37,11 +36,11 @@ RemoteRows(workers=4)
 `num_parallel_calls` alone is capped at the number of cores by tf.data's thread pool.
 
 ## Fix safety
-Same samples in the same order (tf.data is deterministic unless told otherwise; a PyDataset keeps
-its order on TensorFlow). Unsafe where it does not: a `__getitem__` that draws random numbers draws
-them in the order of the threads; on JAX and torch, Keras 3.15 takes the batch that it peeks at from
-the workers' queue, and every epoch begins one batch later; a `DataLoader` whose workers stay draws
-its order otherwise. A reader that is not thread-safe must not be called from several threads.
+Same samples in the same order: tf.data is deterministic by default, and a PyDataset keeps its order
+on TensorFlow. Otherwise unsafe. A `__getitem__` with random numbers draws them in the order of the
+threads. On JAX and torch, Keras 3.15 takes the batch that it peeks at from the workers' queue, so
+every epoch starts one batch later. A `DataLoader` with persistent workers draws another order. A
+reader that is not thread-safe must not be called from several threads.
 
 ## When not to
 - The CPU is busy while loading: IN001 (Python) or real work.

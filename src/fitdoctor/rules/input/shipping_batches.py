@@ -2,7 +2,7 @@
 
 ## What it finds
 Worker processes make the batches, and sending them to the training process takes longer than
-making them; or they are started again for every epoch, and training waits until they are up.
+making them. Or the workers start again for every epoch, and training waits for that.
 
 ## Why it is slow
 A batch from another process is pickled, sent through a pipe and unpickled. For large batches that
@@ -15,12 +15,13 @@ spawned, each imports the script and its libraries again.
   loading explains at least ${EXPLAINED_SHARE:percent} of the difference;
 - the loader uses processes, and one batch made in this process, by one thread, takes less than
   ${CLEARLY_LESS:percent} of the time that a batch from the workers takes;
-- or: the first batches of later epochs are waited for at least ${WORTH_SHARE:percent} of the time,
-  and ${STARTS} fresh starts of the loader take at least ${START_SHARE:percent} of such a wait.
+- or: training waits for the first batches of later epochs in at least ${WORTH_SHARE:percent} of the
+  time, and ${STARTS} fresh starts of the loader take at least ${START_SHARE:percent} of such a
+  wait.
 
 ## Predicted gain
-Batches made by one thread of this process, beside the step. For workers that stay: the waits for
-first batches, and what ending the workers takes.
+Batches made by one thread of this process, overlapped with the step. For persistent workers:
+without the waits for first batches and without the time to end the workers.
 
 ## Example
 ```python
@@ -34,9 +35,9 @@ torch.utils.data.DataLoader(data, num_workers=2, persistent_workers=True)
 ```
 
 ## Fix safety
-The same batches in the same order: Keras keeps the order with threads and with processes. Code
-that is not thread-safe needs `workers=1`. Workers that stay draw their random numbers, and without
-a `generator` of its own the loader its order, otherwise: unsafe.
+The same batches in the same order: Keras keeps the order with threads and with processes. Code that
+is not thread-safe needs `workers=1`. Persistent workers draw other random numbers, and a loader
+without its own `generator` draws another order: unsafe.
 
 ## When not to
 Batches are small and slow Python code makes them: then processes are right.

@@ -1,13 +1,13 @@
 """# skip-after-decode (IN007)
 
 ## What it finds
-Elements are loaded and decoded first, and thrown away then: by a `skip`, which makes training or
-validation wait for its first batch, or by a `filter`, in every batch.
+Elements are loaded and decoded, and then thrown away. A `skip` makes training or validation wait
+for its first batch. A `filter` wastes work in every batch.
 
 ## Why it is slow
-`dataset.map(decode).skip(n)` decodes the n skipped elements before every pass. Splitting ids or
-file names first skips them for nothing. A `filter` after a `map` decides on finished elements, of
-which it may keep one in ten.
+`dataset.map(decode).skip(n)` decodes the n skipped elements before every pass. Skipping ids or
+file names first costs nothing. A `filter` after a `map` decides on finished elements, and may keep
+one in ten.
 
 ## Evidence
 - the data is a tf.data pipeline with a `skip` after a `map`;
@@ -18,9 +18,9 @@ which it may keep one in ten.
   stage), and training waits for its data.
 
 ## Predicted gain
-For validation what lies between two estimates: the difference of the two first batches, once per
-validation (off by ${ERROR:percent} at most), and the share of a pass that is left. For training the
-epochs that the two passes give. For a filter, the loader without the work on what is dropped.
+For validation, a value between two estimates: the difference of the two first batches, once per
+validation (off by ${ERROR:percent} at most), and the share of a pass that is left. For training,
+the epochs that the two passes give. For a filter, the loader without the work on dropped elements.
 
 ## Example
 ```python
@@ -34,9 +34,9 @@ train, validation = files.take(900).map(decode), files.skip(900).map(decode)
 ```
 
 ## Fix safety
-The same elements on both sides, as long as no shuffle lies before the split. Unsafe where the map
-draws random numbers: other elements then get them. A `filter` is moved only past maps where the
-elements of your data that were tried came out the same, bit for bit; else it is advice.
+The same elements on both sides, if no shuffle comes before the split. Unsafe if the map draws
+random numbers: other elements then get them. A `filter` is moved past a map only if the tried
+elements of your data came out the same, bit for bit. Otherwise it is advice.
 
 ## When not to
 The split is done once and cached.

@@ -1,8 +1,8 @@
 """# thread-pool-cap (IN003)
 
 ## What it finds
-A tf.data stage asks for many parallel calls, but tf.data's thread pool runs only as many as
-there are cores, and the calls mostly wait.
+A tf.data stage asks for many parallel calls that mostly wait, but tf.data's thread pool runs only
+one per core.
 
 ## Why it is slow
 `num_parallel_calls=64` allows 64 calls; the default pool has one thread per core. For calls
@@ -15,7 +15,7 @@ that compute this is right. For calls that wait, all threads wait while the CPU 
 - a stage of the pipeline already asks for parallel calls.
 
 ## Predicted gain
-The same pipeline with that many threads, timed on this machine, beside the step.
+The same pipeline with that many threads, timed on this machine, overlapped with the step.
 
 ## Example
 ```python
@@ -30,7 +30,7 @@ dataset = dataset.with_options(options)
 ```
 
 ## Fix safety
-Same samples in the same order; more threads and as many elements in memory.
+Same samples in the same order. Each further thread keeps one more element in memory.
 
 ## When not to
 The CPU is busy while loading: more threads than cores then only get in each other's way.

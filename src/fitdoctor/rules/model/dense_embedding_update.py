@@ -4,9 +4,9 @@
 Each step updates a whole embedding table, though a batch touches only a few of its rows.
 
 ## Why it is slow
-Adam and most optimizers keep moments for every row and update all of them, in every step. The
-cost grows with the vocabulary, not with the batch. Of Keras's optimizers, only SGD without
-momentum was measured to touch just the rows in the batch.
+Adam and most optimizers keep moments for every row and update all of them in every step. The cost
+grows with the vocabulary, not with the batch. In our measurements, only SGD without momentum
+touches just the rows in the batch.
 
 ## Evidence
 - the model has an embedding of ${LARGE_TABLE_WEIGHTS:count} weights or more;
@@ -14,8 +14,8 @@ momentum was measured to touch just the rows in the batch.
   ${WORTH_OTHER_TRAINING:gain} faster.
 
 ## Predicted gain
-The step as tried with SGD, which trains differently: the learning rate has to be tuned again. For a
-smaller table a bound: the step without the update and without the layer.
+The step as tried with SGD. SGD trains differently: tune the learning rate again. For a smaller
+table a bound: the step without the update and without the layer.
 
 ## Example
 ```python
@@ -24,8 +24,7 @@ model.compile("adam", "mse")
 ```
 
 ## Use instead
-A smaller or hashed vocabulary, a smaller dimension, SGD for this model, or a lazy optimizer of
-your own.
+A smaller or hashed vocabulary, a smaller dimension, SGD for this model, or your own lazy optimizer.
 
 ## Fix safety
 No exact cure exists: advice only.

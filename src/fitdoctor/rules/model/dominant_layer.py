@@ -1,37 +1,36 @@
 """# dominant-layer (MO008)
 
 ## What it finds
-Most of the arithmetic is done in frozen layers, and so gives the same in every epoch. Or, as an
-option below a healthy verdict: only its own arithmetic limits the training, and one layer is nearly
-all of it.
+Frozen layers do most of the arithmetic, and give the same result in every epoch. Or, as an option
+below a healthy verdict: only arithmetic limits the training, and one layer does nearly all of it.
 
 ## Why it is slow
-Frozen layers compute again what they computed in the epoch before. One large layer is not slow:
-only computing less makes it faster, and that is another model.
+Frozen layers repeat their work in every epoch. One large layer is not slow: only computing less
+makes it faster, and that is another model.
 
 ## Evidence
-Either of these.
+One of these.
 
 One layer (an option, not a finding):
 
 - the layer is below ${AT_ITS_RATE:percent} of the machine's best rate;
 - a real step takes no longer than a step on a frozen batch (within ${AT_CEILING:gain}), and that
   is at least ${MOSTLY_STEP:percent} of the training;
-- of the layers' time, each timed alone with its gradients, one takes at least
-  ${DOMINANT_SHARE:percent}; a recurrent one ${RECURRENT_SHARE:percent}, if training with that layer
-  at half its width is ${WORTH_HALVING:gain} faster or more.
+- with each layer timed alone with its gradients, one takes at least ${DOMINANT_SHARE:percent} of
+  their sum; for a recurrent one ${RECURRENT_SHARE:percent}, if training with that layer at half its
+  width is ${WORTH_HALVING:gain} faster or more.
 
 Frozen layers:
 
-- without the frozen layers at the model's input, on what they give, the steps of all epochs take at
-  least ${FROZEN_SHARE:percent} less time;
-- the same data (arrays, or a pipeline without random stages) is read in several epochs.
+- without the frozen layers at the model's input, on their stored outputs, the steps of all epochs
+  take at least ${FROZEN_SHARE:percent} less time;
+- several epochs read the same data (arrays, or a pipeline without random stages).
 
 ## Predicted gain
-Frozen layers: the measured step of the rest of the model; their own time is spent once.
+Frozen layers: the measured step of the rest of the model, plus one pass of the frozen layers.
 Otherwise: the step of a copy of your model with that layer at half its width, measured on your own
-batch (where the model cannot be rebuilt: the step if the layer cost half as much). What it does to
-accuracy is for you to find out.
+batch (if the model cannot be rebuilt: the step if the layer cost half as much). The effect on
+accuracy is not measured.
 
 ## Example
 ```python
@@ -51,7 +50,7 @@ head.fit(features, y, epochs=25)     # then only what learns
 Another model. Advice only.
 
 ## When not to
-The work is spread over the layers: then no single layer is worth changing.
+The work is spread over the layers: no single layer is then worth changing.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ keras.config.set_dtype_policy("mixed_bfloat16")      # before the model is built
 Different rounding: unsafe. Keep the last layer and the loss in float32.
 
 ## When not to
-On a CPU, and on small models: the trial then shows no gain.
+On a CPU and on small models: the trial then shows no gain.
 """
 
 from __future__ import annotations

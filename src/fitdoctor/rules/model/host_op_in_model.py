@@ -14,17 +14,17 @@ A predicted gain of at least ${WORTH_CHANGE:gain}, and one of these:
 - the layer's compiled function contains a `numpy_function`, `py_function` or `pure_callback`, or,
   on torch, tensors become NumPy arrays while it runs; and the layer alone is ${SHARE:percent} of
   the step or more;
-- wherever in the step it is called from: while compiled steps run on a frozen batch, a function of
-  yours is seen running in at least ${SEEN_SHARE:percent} of the samples, and not while no step
-  runs; on torch, where every step runs from Python: it takes that share of the step from handing
-  values to Python (`.numpy()`, `.item()`, …) to the next operation of torch.
+- while compiled steps run on a frozen batch, your function is running in at least
+  ${SEEN_SHARE:percent} of the samples, wherever the step calls it, and never between steps; on
+  torch, where every step runs from Python: that share of the step passes between handing values to
+  Python (`.numpy()`, `.item()`, …) and the next torch operation.
 
 ## Predicted gain
 The step with a few operations of the framework (`keras.ops.tanh(0.5 * x) + x`) in the layer's
-place, tried on a frozen batch in turns with the step as it is. Where the layer changes the shape:
-the step if the layer took ${TIMES_NEEDED} times what its arithmetic needs on this machine. For code
-outside a layer: the step without most of the time in which your function was seen running. How
-much of it native operations would need is not known, so the interval is wide.
+place, tried on a frozen batch in turns with the step as it is. If the layer changes the shape: the
+step if the layer took ${TIMES_NEEDED} times what its arithmetic needs on this machine. For code
+outside a layer: the step without most of the sampled time of your function. We do not know how much
+of it native operations would need, so the interval is wide.
 
 ## Example
 ```python
@@ -41,8 +41,8 @@ class Scale(keras.layers.Layer):
 ## Fix safety
 The same function written with `keras.ops` may round differently: unsafe. `fix` rewrites functions
 of plain arithmetic that are called through `numpy_function`, `py_function` or `pure_callback`.
-Where NumPy had no gradient it is stopped, so that the training stays the same. Loops over rows and
-the rest of NumPy are left to you, with the reason.
+Where NumPy had no gradient, the edit stops the gradient, so the training stays the same. Loops over
+rows and other NumPy code are left to you, with the reason.
 
 ## When not to
 The op runs once per epoch, or outside the step.

@@ -1,27 +1,27 @@
 """# low-efficiency (MO009)
 
 ## What it finds
-The step takes far longer than its arithmetic needs on this machine, and no rule knows a special
-reason: it is made of very many small operations, or of a layer of your own that computes slowly.
+The step takes far longer than its arithmetic needs on this machine, and no other rule names a
+reason: it has very many small operations, or your own layer computes slowly.
 
 ## Why it is slow
-Every operation has a start: a few microseconds on a CPU, more when it is called from Python. Where
-the operation itself takes no longer than that, the machine mostly starts work. A layer that
+Starting an operation takes a few microseconds on a CPU, and more from Python. If the operation
+itself takes no longer, the machine mostly starts work. A layer that
 computes on single rows or positions, or builds large intermediate arrays, has the same effect.
 
 ## Evidence
 - the framework's own profiler divided some steps into operations and layers; the machine's best
   rates were measured (`fitdoctor machine`);
-- at least ${WORTH_SHARE:percent} of the training is time of these steps above what they need:
-  starting operations (their number times the best time to start one), or layers that are no kernels
-  of the framework and reach less than ${FAR_BELOW:percent} of the machine's rate, or layers called
-  ${ROW_BY_ROW} times in one step or more, or matrix decompositions and sorting outside of layers;
+- at least ${WORTH_SHARE:percent} of the training is step time above the need: starting operations
+  (their number times the best time to start one), or layers that are not framework kernels and
+  reach less than ${FAR_BELOW:percent} of the machine's rate, or layers called ${ROW_BY_ROW} times
+  or more in one step, or matrix decompositions and sorting outside of layers;
 - on a GPU: kernels that take little more than their start, and the gaps between kernels, are
   ${BINDS_ON_GPU:percent} of the training or more, however busy the GPU looks;
 - Keras's own layers count as what they need, except for recurrent ones and grouped convolutions:
   the framework has no faster kernel for them;
-- or: layers are gone back through ${SURELY_SEVERAL} times or more for every time that they
-  are computed, by the number of their matrix products and convolutions;
+- or: the backward pass runs through layers ${SURELY_SEVERAL} times or more per forward pass,
+  counted by their matrix products and convolutions;
 - or: on torch, weights get gradients that belong to no optimizer of the loop, and without these, in
   turns, an iteration was ${WORTH_CHANGE:gain} faster or more;
 - or: the step with a plain loss (the mean square of its outputs) was faster than with yours, by
@@ -30,10 +30,10 @@ computes on single rows or positions, or builds large intermediate arrays, has t
   TensorFlow), and with them off, in turns, the step was ${WORTH_CHANGE:gain} faster or more.
 
 ## Predicted gain
-Where the checks or the idle gradients were tried off, or XLA on, and that is faster: the measured
-step. For gradients
-that are taken several times: the step with one pass (modelled). Otherwise a bound: the step if that
-time were not there. What of it can be had is not known; the message says what was tried.
+If the step was tried with checks off, without idle gradients, or with XLA on, and is faster: the
+measured step. For gradients that are taken several times: the step with one pass (modelled).
+Otherwise a bound: the step without that time. We do not know how much of it can be saved; the
+message says what was tried.
 
 ## Example
 ```python
@@ -52,7 +52,7 @@ Checks off, gradients off that nobody uses: the same arithmetic (safe). `jit_com
 was tried: other rounding (unsafe). Otherwise advice.
 
 ## When not to
-The operations are as large as the model allows: a larger batch is all that is left (HO002).
+The operations are as large as the model allows: only a larger batch is left (HO002).
 """
 
 from __future__ import annotations

@@ -9,15 +9,15 @@ step by step, and attention squares it. Masks hide the result, not the work.
 
 ## Evidence
 - in a few of your batches, less than ${FULL_BATCH_SHARE:percent} of the positions are filled;
-- the same step at the length that batches of similar sequences would have makes training at least
+- the same step, at the length of batches of similar sequences, makes training at least
   ${WORTH_CHANGE:gain} faster; or the model takes no shorter batches, and ${WORTH_CUTTING:percent}
-  of the length or less would do.
+  of the length or less would be enough.
 
 ## Predicted gain
-The step at the mean length that is left when rows of similar length share a batch (in buckets that
-double in size, each as long as its longest row; the few longest rows still fill a batch), plus
-${SORT_ONE_NS:us} per sequence to sort it into its bucket. Where shorter batches could not be tried,
-a bound: time in proportion to the length.
+The step at the mean length of batches whose rows have similar lengths, plus ${SORT_ONE_NS:us} per
+sequence to sort it into its bucket. Buckets double in size, each is as long as its longest row, and
+the few longest rows still fill a batch. If shorter batches could not be tried, a bound: time in
+proportion to the length.
 
 ## Example
 ```python
@@ -30,8 +30,8 @@ dataset.bucket_by_sequence_length(length_of, boundaries, batch_sizes)
 ```
 
 ## Fix safety
-With a mask the result stays the same except for rounding. Batches consist of other rows, in
-another order: unsafe.
+With a mask the result stays the same except for rounding. Batches contain other rows, in another
+order: unsafe.
 
 ## When not to
 Batches are nearly full, or the model treats positions, not time (an image, a table).

@@ -1,8 +1,8 @@
 """# slow-layer (MO003)
 
 ## What it finds
-One layer takes far longer than its arithmetic needs on this machine, or is called many times in
-a step where once would do.
+One layer takes far longer than its arithmetic needs on this machine, or a step calls it many times
+when once is enough.
 
 ## Why it is slow
 The framework has no good kernel for it (grouped convolutions on a CPU), or the layer works sample
@@ -16,13 +16,13 @@ All of these, and a predicted gain of at least ${WORTH_CHANGE:gain}:
 - it takes at least ${SLOWNESS} times what its multiplications and memory traffic take at the best
   rates measured on this machine (one large matrix product, one large copy), and at least
   ${SHORT_NS:ms};
-- it is a layer of your own, or a Lambda, that loops over rows or positions (and holds no recurrent
+- it is your own layer, or a Lambda, that loops over rows or positions (and contains no recurrent
   layer); or a grouped convolution, and a copy of the model with a plain one is faster.
 
 Or one of these, with the same gain:
 
 - layers that make a one-hot row of every single id take ${SHARE:percent} of the step or more;
-- a layer or a loss of your own maps over the rows one by one, and the step with all rows at once is
+- your own layer or loss maps over the rows one by one, and the step with all rows at once is
   faster;
 - on torch: the model calls the layer ${MANY_CALLS} times or more in a step, no call needs what
   another computed (with the layer's outputs set to zero its inputs stay the same), and one call on
@@ -31,7 +31,7 @@ Or one of these, with the same gain:
 ## Predicted gain
 For a grouped convolution the step of that copy; for `tf.map_fn` and `keras.ops.map` the step with
 `vectorized_map` in their place, for `jax.lax.map` with `jax.vmap`; for repeated calls the time of
-one call instead. For other loops a bound: the step if the layer took no longer than it needs.
+one call instead. For other loops a bound: the step if the layer took only what it needs.
 
 ## Example
 ```python
@@ -47,13 +47,13 @@ class Normalise(keras.layers.Layer):
 On a CPU `Conv2D(64, 3)` or `SeparableConv2D` instead of `Conv2D(64, 3, groups=8)`.
 
 ## Fix safety
-Vectorising keeps the result except for rounding. `vectorized_map` or `jax.vmap` is offered where
-the model gave the same result on a batch with it (unsafe: rounding). The rest is advice: another
+Vectorising keeps the result except for rounding. `fix` offers `vectorized_map` or `jax.vmap` if the
+model gave the same result on a batch with it (unsafe: rounding). The rest is advice: another
 convolution is another model.
 
 ## When not to
 - Recurrent layers work step by step by nature.
-- The layer does not loop: what it takes above its arithmetic is MO009's matter.
+- The layer does not loop: MO009 covers its time above its arithmetic.
 """
 
 from __future__ import annotations

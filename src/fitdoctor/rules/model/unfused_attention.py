@@ -1,20 +1,19 @@
 """# unfused-attention (MO010)
 
 ## What it finds
-Attention layers keep their weights for every pair of positions, though they could be computed
-without.
+Attention layers store a weight for every pair of positions, and could compute without.
 
 ## Why it is slow
 With `dropout`, or with `return_attention_scores=True`, Keras computes the scores of all pairs of
 positions, their softmax and a random mask one after the other, and stores each for the gradient.
-Without these it calls `ops.dot_product_attention`, which torch computes in one fused operation, as
-does JAX on a GPU. Elsewhere the random mask is saved. Flash attention further wants half precision,
-heads of a size that the kernel knows, and no mask other than the causal one.
+Without these it calls `ops.dot_product_attention`. torch, and JAX on a GPU, compute that in one
+fused operation. Elsewhere only the random mask is saved. Flash attention also needs half precision,
+heads of a size that the kernel knows, and no mask except for the causal one.
 
 ## Evidence
-The same step with Keras's attention layers free to take the fused path (no attention dropout, no
-scores, `flash_attention` left to Keras), tried on your own model and batch in turns with the step
-as it is, makes training at least ${WORTH_CHANGE:gain} faster.
+The same step with the fused path allowed (no attention dropout, no scores, `flash_attention` left
+to Keras) makes training at least ${WORTH_CHANGE:gain} faster. It was tried on your own model and
+batch, in turns with the step as it is.
 
 ## Predicted gain
 The measured step of that trial.
@@ -36,9 +35,9 @@ Without scores: the same arithmetic, except for rounding. Without attention drop
 regularisation. Unsafe.
 
 ## When not to
-- The scores are used; then the trial cannot be made, and the rule is silent.
+- The scores are used: the trial is then impossible, and the rule is silent.
 - Your accuracy depends on attention dropout.
-- The fused operation is no faster, as for short sequences on a CPU: then the rule is silent.
+- The fused operation is no faster, as for short sequences on a CPU: the rule is then silent.
 """
 
 from __future__ import annotations

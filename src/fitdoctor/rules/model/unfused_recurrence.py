@@ -1,13 +1,13 @@
 """# unfused-recurrence (MO001)
 
 ## What it finds
-A recurrent layer is computed step by step in small operations, though one kernel could do it.
+A recurrent layer runs step by step in small operations, although one kernel could do it.
 
 ## Why it is slow
-Every position of a sequence starts some ten operations of a few microseconds each. On torch, Keras
-computes recurrent layers that way wherever there is no GPU, while `torch.lstm` does a whole
-sequence in one call. `recurrent_dropout` draws a mask for the state at every position, and on a GPU
-it keeps Keras from using the fused kernel, as does any activation other than the default one.
+Every position of a sequence starts about ten operations of a few microseconds each. On torch
+without a GPU, Keras always does that, while `torch.lstm` does a whole sequence in one call.
+`recurrent_dropout` draws a mask for the state at every position. On a GPU, it and any activation
+except for the default one keep Keras from using the fused kernel.
 
 ## Evidence
 One of these makes training at least ${WORTH_CHANGE:gain} faster, tried on your own model and batch:
@@ -28,7 +28,7 @@ keras.layers.LSTM(128, recurrent_dropout=0.2)
 ```python
 keras.layers.LSTM(128, dropout=0.2)             # on the inputs, not on the state
 ```
-On torch without a GPU, the layer of torch in Keras's place:
+On torch without a GPU, torch's layer instead of Keras's:
 ```python
 class Recurrent(keras.layers.Layer):
     def __init__(self, units, **options):

@@ -1,7 +1,7 @@
 """# unhelpful-precision (MO005)
 
 ## What it finds
-The model computes in float16 or bfloat16, and that makes it slower.
+The model computes in float16 or bfloat16, which makes it slower.
 
 ## Why it is slow
 Half precision pays off where the hardware has units for it. A CPU emulates float16, and every
@@ -25,7 +25,7 @@ keras.config.set_dtype_policy("float32")
 ```
 
 ## Fix safety
-Another precision: unsafe, though a more exact one.
+The precision changes: unsafe, although it is more exact.
 
 ## When not to
 On a GPU with tensor cores and large layers: the trial then shows no gain.
