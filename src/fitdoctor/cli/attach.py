@@ -19,7 +19,7 @@ from fitdoctor.cli.output import check_writable, say, write, write_json
 @shared.file_option("--json", "json_output", text=shared.JSON_TEXT)
 @shared.force
 def command(*, pid: int, seconds: float, json_output: Path | None, force: bool) -> None:
-    """Watch the process PID from outside for some seconds, and say where its host time goes.
+    """Watch the process PID from outside for some seconds, and show where its host time goes.
 
     Nothing is loaded into the process; py-spy reads its stacks (`pip install 'fitdoctor[attach]'`).
     """

@@ -31,15 +31,14 @@ SLOWER = 1.10
 @script_command("boost", "Run a script with the safe cures applied, its source untouched.")
 @shared.budget(shared.EXAMINED_TIME)
 @shared.unsafe
-@click.option("--no-trial", is_flag=True, help="Apply without trying first whether it helps.")
+@click.option("--no-trial", is_flag=True, help="Apply cures without trying them first.")
 @shared.quiet
 def command(*, script: Script, budget: float, unsafe: bool, no_trial: bool, quiet: bool) -> None:
-    """Run SCRIPT with its own ARGS to its end, faster where fitdoctor can make it so.
+    """Run SCRIPT with its own ARGS to its end, with the cures that keep its training the same.
 
-    First the script is examined, and the cures are tried, in short runs whose output is not
-    shown; then it runs once as itself, with the cures in its source text as python sees it, or,
-    where the source cannot take one, in the calls that it makes. No file is changed. The exit
-    code is the script's.
+    First the script is examined and the cures are tried, in short runs with hidden output. Then it
+    runs once with the cures. Python gets the changed source text, or, if the source cannot take a
+    cure, the call itself is changed. No file changes. The exit code is the script's.
     """
     from fitdoctor.launch.launcher import end_like
     from fitdoctor.proof.cured import cured_side, examine

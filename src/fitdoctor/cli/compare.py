@@ -30,9 +30,9 @@ FAILED = 1
 )
 @shared.json_only
 def command(*, before: Path, after: Path | None, fail_if: tuple[str, ...], as_json: bool) -> int:
-    """Compare B with A: recordings (.rec) or reports (.json). A alone is held to a budget.
+    """Compare B with A: recordings (.rec) or reports (.json). A alone is checked against a budget.
 
-    A condition is about B, or about A where it is alone: a quantity (step, ceiling, findings,
+    A condition is about B, or about A if it is alone: a quantity (step, ceiling, findings,
     or a part such as input_wait, callbacks, validation, compile), one of > >= < <=, and a
     limit: 1.1x times its value in A, 50ms (ns, us, ms, s), 20% of a step, or a number of
     findings.

@@ -53,7 +53,7 @@ GOALS = {
     type=click.Choice(list(GOALS)),
     default="exact",
     show_default=True,
-    help="How much training may change: not at all, by rounding, or as it likes.",
+    help="How much training may change: not at all, by rounding, or in any way.",
 )
 @click.option("--apply", is_flag=True, help="Write what is proven; the old files are kept.")
 @click.option("--undo", is_flag=True, help="Put back the files of the last --apply.")
@@ -86,11 +86,11 @@ def command(
 ) -> int:
     """Make SCRIPT faster: find the cures, try each, and prove those that help.
 
-    SCRIPT is examined with its own ARGS as by `fitdoctor run`. Every cure is tried by itself in
-    short runs, those that help are proven together, and the diff is shown. Nothing is written
-    without --apply.
+    SCRIPT is examined with its own ARGS as in `fitdoctor run`. Every cure is tried alone in short
+    runs. Those that help are proven together, and the diff is shown. Nothing is written without
+    --apply.
 
-    Exit code 0: proven; 1: there is nothing to write; 2: wrong use.
+    Exit code 0: proven; 1: nothing to write; 2: wrong use.
     """
     from fitdoctor.proof.measured import Limits
 

@@ -22,7 +22,7 @@ from fitdoctor.contract.records import Script
 def command(*, script: Script, output: Path | None, force: bool, budget: float) -> int:
     """Run SCRIPT's own fit on each device and say which one to use.
 
-    The script is started afresh for each device and ended after a few seconds of training.
+    The script starts again for each device and is ended after a few seconds of training.
     """
     from fitdoctor.devices.runs import compare_devices
     from fitdoctor.report.device_comparison import devices_text

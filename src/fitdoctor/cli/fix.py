@@ -91,8 +91,8 @@ def command(
 ) -> int:
     """Show the cures of SCRIPT as a patch; with --apply, write it.
 
-    SCRIPT is run with its own ARGS and examined as by `fitdoctor run`. Without SCRIPT the
-    newest recording of this folder is used, or the one given with --from.
+    SCRIPT runs with its own ARGS and is examined as in `fitdoctor run`. Without SCRIPT the newest
+    recording of this folder is used, or the one given with --from.
     """
     wish["select"], wish["ignore"] = _codes(wish["select"]), _codes(wish["ignore"])
     wanted = Wish(**wish)

@@ -12,13 +12,13 @@ from fitdoctor.cli.output import say, write
 
 
 @click.command("machine", short_help="What this machine can do at best; what disturbs it.")
-@click.option("--again", is_flag=True, help="Measure now, whatever is known already.")
+@click.option("--again", is_flag=True, help="Measure now, even if rates are known.")
 @shared.json_only
 def command(*, again: bool, as_json: bool) -> int:
     """Show the best rates of this machine, and what to change before measuring.
 
-    Rates are measured in a few seconds for each installed backend and kept for a week. Reports
-    judge layers by them.
+    Measures each installed backend in a few seconds, and keeps the rates for a week. Reports judge
+    layers by them.
     """
     from fitdoctor.contract.codec import encode
     from fitdoctor.launch.machine_rates import installed_backends, machine_rates, newest

@@ -82,7 +82,7 @@ def _height_and_width(
     "--size", callback=_height_and_width, metavar="HxW", help="Resize images; needs --decode."
 )
 @click.option("--unbatch", is_flag=True, help="The function gives batches: store their rows.")
-@click.option("--skip-bad", is_flag=True, help="Leave out items that are bad, and list them.")
+@click.option("--skip-bad", is_flag=True, help="Leave out bad items, and list them.")
 @click.option("--verify", "check", is_flag=True, help="Read everything back and compare.")
 @click.option("--force", is_flag=True, help="Start from scratch; delete an earlier pack in DEST.")
 @shared.quiet
@@ -103,7 +103,7 @@ def command(
 
     SOURCE is a folder of images (classes by folder), a .csv, .parquet, .npy, .npz or .h5 file,
     or module:function that returns a tf.data dataset, a PyDataset, a generator, or anything with
-    a length and items. Interrupted at any moment, the same command continues where it stopped.
+    a length and items. After an interruption, the same command resumes.
     """
     from fitdoctor.pack.sources.opening import open_source
 

@@ -48,7 +48,7 @@ def progress_line(progress: Progress | str) -> str:
     default=5.0,
     most=1000,
     metavar="PERCENT",
-    help="Stop when the interval reaches no farther than this.",
+    help="Stop when the interval is this narrow.",
 )
 @shared.budget("Time for all timed runs.", default=180)
 @click.option(
@@ -62,7 +62,7 @@ def progress_line(progress: Progress | str) -> str:
     "--steps",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Steps to compare; without it, as many as fit into the window.",
+    help="Steps to compare; default: as many as fit into the window.",
 )
 @shared.number(
     "--window", default=10, most=86400, metavar="SECONDS", help="Training time of one run."
@@ -70,11 +70,11 @@ def progress_line(progress: Progress | str) -> str:
 @shared.recording("Use this recording of SCRIPT instead of examining it again.")
 @shared.unsafe
 @shared.pack
-@click.option(
-    "--each", is_flag=True, help="Also prove every cure by itself; drop what does not help."
-)
+@click.option("--each", is_flag=True, help="Also prove every cure alone; drop what does not help.")
 @click.option("--boost", is_flag=True, help="Prove what boost would run, against plain.")
-@click.option("--one", is_flag=True, help="SCRIPT alone, even if its first argument is a script.")
+@click.option(
+    "--one", is_flag=True, help="Only one SCRIPT, even if its first argument is a script."
+)
 @click.option("--may-differ", is_flag=True, help="A change that learns differently may be proven.")
 @click.option("--no-check", is_flag=True, help="Do not compare data and learning.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing except the result.")
@@ -97,9 +97,9 @@ def command(
 ) -> None:
     """Prove that SCRIPT trains faster with its cures, or that a second script does.
 
-    With one SCRIPT, the script as it is is compared with its cured text; the file is not
-    touched. With two (prove slow.py fast.py ARGS...) the first is compared with the second. Both
-    run in fresh processes, in turn, from this folder, and are ended after the compared steps.
+    With one SCRIPT, the script is compared with and without its cures; the file is not touched.
+    With two (prove slow.py fast.py ARGS...) the first is compared with the second. Both run in
+    fresh processes, in turns, from this folder, and are ended after the compared steps.
 
     Exit code 0: proven; 1: not proven, slower or invalid; 2: wrong use.
     """

@@ -33,7 +33,7 @@ from fitdoctor.contract.records import Script
     is_flag=True,
     help="Let the script run to its end after the examination.",
 )
-@click.option("--no-probes", is_flag=True, help="Only record; no experiments with the model.")
+@click.option("--no-probes", is_flag=True, help="Only record; no experiments.")
 @click.option(
     "--no-trials",
     is_flag=True,
@@ -73,7 +73,7 @@ def command(
     """Run SCRIPT with its own ARGS and say why its training is slow.
 
     Arguments after SCRIPT belong to the script, except for fitdoctor options that it does not
-    know. Its stdout, stdin and exit code stay its own; the result is shown on stderr.
+    know. The script keeps its stdout, stdin and exit code. The result goes to stderr.
     """
     from fitdoctor.cli import show_error
     from fitdoctor.launch.launcher import end_like

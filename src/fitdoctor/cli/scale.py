@@ -50,16 +50,14 @@ SERVICE = """\
     metavar="ADDRESS",
     help="Show the edit that moves the tf.data pipeline onto a service: grpc://HOST:5050.",
 )
-@click.option(
-    "--apply", is_flag=True, help="Write that edit; `fitdoctor fix --undo` takes it back."
-)
+@click.option("--apply", is_flag=True, help="Write that edit; `fitdoctor fix --undo` reverts it.")
 @click.argument("what", required=False, metavar="[SCRIPT|REC]", type=click.Path(path_type=Path))
 @script_args
 def command(*, what: Path | None, args: tuple[str, ...], service: str | None, apply: bool) -> None:
-    """Say how many cores the input of a training needs, from its measured costs.
+    """Show how many cores the input of a training needs, from its measured costs.
 
-    A SCRIPT is recorded first, with its own ARGS; a recording, or the newest one, is read as it
-    is. With --service the source edit for a tf.data service at that address is printed.
+    A SCRIPT is recorded first, with its own ARGS. A recording, or the newest one, is read as it is.
+    --service prints the source edit for a tf.data service at that address.
     """
     from fitdoctor.analysis.build_view import view_of
     from fitdoctor.contract.reader import read_recording

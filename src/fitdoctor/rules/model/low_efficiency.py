@@ -22,7 +22,7 @@ computes on single rows or positions, or builds large intermediate arrays, has t
   the framework has no faster kernel for them;
 - or: the backward pass runs through layers ${SURELY_SEVERAL} times or more per forward pass,
   counted by their matrix products and convolutions;
-- or: on torch, weights get gradients that belong to no optimizer of the loop, and without these, in
+- or: on torch, weights get gradients that no optimizer of the loop uses, and without these, in
   turns, an iteration was ${WORTH_CHANGE:gain} faster or more;
 - or: the step with a plain loss (the mean square of its outputs) was faster than with yours, by
   ${WORTH_SHARE:percent} of the training or more, not counting ${PASSES} passes over the outputs;
@@ -30,7 +30,7 @@ computes on single rows or positions, or builds large intermediate arrays, has t
   TensorFlow), and with them off, in turns, the step was ${WORTH_CHANGE:gain} faster or more.
 
 ## Predicted gain
-If the step was tried with checks off, without idle gradients, or with XLA on, and is faster: the
+If the step was tried with the checks or the idle gradients off, or with XLA on, and is faster: the
 measured step. For gradients that are taken several times: the step with one pass (modelled).
 Otherwise a bound: the step without that time. We do not know how much of it can be saved; the
 message says what was tried.
@@ -48,8 +48,8 @@ class PerPosition(keras.layers.Layer):
 ```
 
 ## Fix safety
-Checks off, gradients off that nobody uses: the same arithmetic (safe). `jit_compile=True` where it
-was tried: other rounding (unsafe). Otherwise advice.
+Checks off, or unused gradients off: the same arithmetic (safe). `jit_compile=True` if it was tried:
+other rounding (unsafe). Otherwise advice.
 
 ## When not to
 The operations are as large as the model allows: only a larger batch is left (HO002).
