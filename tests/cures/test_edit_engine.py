@@ -19,6 +19,8 @@ EXAMPLES: dict[str, object] = {
     "int | str": 0,
     "float": 1.0,
     "tuple[str, ...]": ("name",),
+    "tuple[int, ...]": (1, 0),
+    "tuple[tuple[int, str], ...]": ((3, "map"), (4, "batch")),
     "Where": Where("train.py", 3),
 }
 

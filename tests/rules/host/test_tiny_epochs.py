@@ -164,7 +164,7 @@ def test_processes_that_start_with_every_epoch_explain_it() -> None:
 
 
 def test_the_page_says_which_epochs_are_short() -> None:
-    assert f"at most {FEW_STEPS} steps, {MIN_EPOCHS} or more of them" in RULE.page
+    assert f"at least {MIN_EPOCHS} epochs of at most {FEW_STEPS} steps each" in RULE.page
     assert f"{FIXED_SHARE:.0%}".replace("%", " %") in RULE.page
 
 

@@ -128,7 +128,7 @@ def test_one_call_is_advised_where_it_gives_clearly_more_than_a_cast() -> None:
 
 
 def test_the_page_has_the_numbers_of_the_code() -> None:
-    assert "least 30 % of the start of each call" in RULE.page
+    assert "at least 30 % of the start of each call" in " ".join(RULE.page.split())
     assert "50 steps or fewer" in RULE.page
 
 
