@@ -62,11 +62,16 @@ def choose(
 
 
 def _plan_of(workload: DiagnosedWorkload, can_be_made: Callable[[Finding], bool]) -> Finding | None:
-    """All input cures as one, where it can be made and does more than those that can."""
+    """All input cures as one, where it can be made and does more than those that can.
+
+    Whoever names a folder for stored data wants it stored: no plan has that in it.
+    """
     plan = workload.input_plan
     made = [one for one in (plan, *plan.also) if can_be_made(one)] if plan is not None else []
     best = max(made, key=lambda one: one.gain.value, default=None)
     single = [f for one in workload.findings if can_be_made(f := one.as_edited) and _is_input(f)]
+    if any(one.cure.packing is not None for one in single):
+        return None
     most = max((one.gain.value for one in single), default=1.0)
     return best if best is not None and best.gain.value > most else None
 
