@@ -42,6 +42,16 @@ def test_without_a_folder_it_takes_no_other_cures_place() -> None:
     assert [one.finding for one in left_out] == [caches]
 
 
+def test_with_a_folder_no_plan_of_the_pipeline_takes_its_place() -> None:
+    stores = finding(EDIT, gain=3.0, saves={"input_wait": 6 * MS}, rule="IN011")
+    caches = finding(AppendCall(at(5), "batch", ".cache()"), gain=8.0, rule="plan")
+    whole = diagnosis(stores, parts={"input_wait": 9 * MS, "step": 1 * MS})
+    (workload,) = whole.workloads
+    planned = replace(whole, workloads=(replace(workload, input_plan=caches),))
+    assert choose(planned)[0][0] == caches
+    assert choose(planned, packs=True)[0] == [stores]
+
+
 def test_an_unsafe_one_needs_both_words(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(TEXT)

@@ -135,7 +135,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_the_order_of_the_screen() -> None:
     text = screen(diagnosis(slow_workload(), health=(Health("info", "a short recording"),)))
     wanted = [
-        "412 steps, 380 in steady state",
+        "412 steps, 380 steady",
         "Two thirds of every step",
         "Do this first: read several files at once",
         "148 ms → 61.7 ms, 2.4× (1.90–2.6), estimated; keeps the training the same",

@@ -116,7 +116,7 @@ def _headline(diagnosis: Diagnosis) -> Text:
     steady = sum(workload.steady_steps for workload in diagnosis.workloads)
     ratio = diagnosis.recorder_ratio
     own_cost = "not measured" if ratio is None else percent(ratio)
-    counts = f"{steps} steps, {steady} in steady state"
+    counts = f"{steps} steps, {steady} steady"
     start = f"fitdoctor · {clean(diagnosis.script)}"
     return Text(f"{start} · {counts} · our own cost {own_cost}", style="dim")
 
