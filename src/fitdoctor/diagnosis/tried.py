@@ -52,9 +52,7 @@ def _cause_without_cure(view: View, finding: Finding) -> Finding:
 
     Of what lies beside the step all could go, of the step itself what the cure was to take.
     """
-    summary = (
-        f"less work at this line; tried in a fresh process without gain: {finding.cure.summary}"
-    )
+    summary = f"do less work at this line (tried here without gain: {finding.cure.summary})"
     most = {
         part: max(saved.value, 0.0 if part == "step" else view.costs.parts.get(part, 0.0))
         for part, saved in finding.saves.items()

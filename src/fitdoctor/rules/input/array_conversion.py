@@ -106,9 +106,9 @@ class ArrayConversion(Rule):
         return self.finding(
             view,
             f"every call of the step is given the same NumPy data ({size(placed.bytes)}: "
-            f"{', '.join(placed.shapes)}), and copies it: "
+            f"{', '.join(placed.shapes)}) and copies it: "
             + tried.in_words("as it is", "with tensors"),
-            Cure("safe", f"hand it over once, before the loop: {HAND_OVER[view.backend]}"),
+            Cure("safe", f"convert the data once, before the loop: {HAND_OVER[view.backend]}"),
             saves=tried.saves,
             evidence={**tried.evidence("placed_ns"), "bytes": placed.bytes},
             how="tried",

@@ -151,8 +151,8 @@ class LowEfficiency(Rule):
             f"{duration(loss.needed_ns)}",
             Cure(
                 self.safety,
-                "look for large intermediate arrays and loops in it: pairs by a matrix product "
-                "instead of differences of all with all, whole arrays instead of rows",
+                "look for large intermediate arrays and loops in this loss: pairs by a matrix "
+                "product instead of differences of all with all, whole arrays instead of rows",
             ),
             saves={"step": saved},
             where=place_of(loss.took),

@@ -34,8 +34,8 @@ def _idle(rule: Rule, view: View) -> Finding | None:
         f"uses: {tried.in_words('with them', 'without them')}",
         Cure(
             "safe",
-            "freeze these layers: layer.trainable = False before the loop, or their forward pass "
-            "under torch.no_grad()",
+            "freeze these layers: layer.trainable = False before the loop, or run their forward "
+            "pass under torch.no_grad()",
         ),
         saves=tried.saves,
         evidence={**tried.evidence("without_ns"), "idle_weights": trial.weights},
